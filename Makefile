@@ -1,0 +1,40 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Both create .venv and reinstall only when
+# pyproject.toml or constraints.txt changed.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PROJECT := pyproject.toml constraints.txt
+
+.PHONY: demo test lint types check benchmarks clean
+
+demo: .venv/installed-demo
+	$(BIN)/gpmnet demo
+
+test: lint types check
+
+lint: .venv/installed-test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: .venv/installed-test
+	$(BIN)/mypy
+
+check: .venv/installed-test
+	$(BIN)/pytest -n 2 --dist worksteal
+
+benchmarks: .venv/installed-test
+	$(BIN)/python benchmarks/encode.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed-demo: $(PROJECT) | $(BIN)/python
+	$(PIP) -e .
+	touch $@
+
+.venv/installed-test: $(PROJECT) | $(BIN)/python
+	$(PIP) -e '.[test]'
+	touch $@ .venv/installed-demo
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache

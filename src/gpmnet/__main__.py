@@ -1,0 +1,5 @@
+"""`python -m gpmnet`."""
+
+from gpmnet.cli import main
+
+main()

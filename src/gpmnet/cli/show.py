@@ -1,0 +1,82 @@
+"""What the commands print to a terminal; names and levels come from the data and are shown as plain text."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from gpmnet.table import Column, Schema
+from gpmnet.table.schema import Kind
+
+_STYLE: dict[Kind, str] = {"continuous": "cyan", "ordinal": "blue", "discrete": "magenta", "ignored": "dim"}
+
+
+def console() -> Console:
+    """Return a console that uses colours only on a terminal, and is wide enough elsewhere."""
+    width = shutil.get_terminal_size((160, 40)).columns
+    out = Console(highlight=False, soft_wrap=False)
+    return out if out.is_terminal else Console(highlight=False, width=max(width, 160), no_color=True)
+
+
+def plain(text: str, most: int = 60) -> str:
+    r"""Return data's text on one line, control characters escaped, its end cut if it is long.
+
+    >>> plain("a\nb\x1b[31m")
+    'a\\nb\\x1b[31m'
+    """
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def show_schema(schema: Schema, title: str, most: int | None) -> None:
+    """Print a table of the columns, then what is worth knowing about the whole."""
+    out = console()
+    table = RichTable(
+        box=box.SIMPLE_HEAD, title=Text(plain(title, 100)), title_justify="left", pad_edge=False
+    )
+    for heading, justify in (("column", "left"), ("kind", "left"), ("why", "left")):
+        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    table.add_column("levels or range")
+    table.add_column("missing", justify="right")
+    table.add_column("notes")
+    shown = schema.columns if most is None else schema.columns[:most]
+    for column in shown:
+        table.add_row(
+            Text(plain(column.name, 40)),
+            Text(column.kind, style=_STYLE[column.kind]),
+            Text(plain(column.why, 80)),
+            Text(plain(levels_or_range(column), 60)),
+            Text(f"{column.n_missing:,}" if column.n_missing else ""),
+            Text(plain("; ".join(_notes(column)), 120)),
+        )
+    out.print(table)
+    if len(shown) < len(schema):
+        out.print(Text(f"… and {len(schema) - len(shown):,} more columns; --all prints them, --json too"))
+    counts = Counter(column.kind for column in schema)
+    kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in _STYLE if counts[kind])
+    out.print(Text(f"{schema.n_rows:,} rows, {len(schema):,} columns: {kinds}"))
+    gaps = [column for column in schema.active if column.n_missing]
+    if gaps:
+        out.print(Text(f"{len(gaps):,} active columns have missing values"))
+    for warning in schema.warnings:
+        out.print(Text(f"note: {plain(warning, 300)}"))
+
+
+def levels_or_range(column: Column) -> str:
+    """Return the levels of a coded column, the range of a scored one."""
+    if column.levels:
+        return f"{len(column.levels)}: " + ", ".join(column.levels)
+    if column.low is None or column.high is None:
+        return ""
+    return f"{column.low:.6g} to {column.high:.6g}"
+
+
+def _notes(column: Column) -> tuple[str, ...]:
+    if column.duplicate_of is None:
+        return column.notes
+    return (f"says the same as {plain(column.duplicate_of, 40)}, which stands for it", *column.notes)

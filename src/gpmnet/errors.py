@@ -1,0 +1,41 @@
+"""The errors gpmnet raises on purpose.
+
+`InputError` means that the user's data or options are wrong; the command line prints its message as one
+line and exits with code 2. Everything else that goes wrong keeps its own type.
+"""
+
+
+class GpmnetError(Exception):
+    """Base class of all errors raised on purpose."""
+
+
+class InputError(GpmnetError, ValueError):
+    """What the user gave cannot be used; the message says what, where and what to do."""
+
+
+class MissingExtraError(GpmnetError, ImportError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+    def __init__(self, needs: str, extra: str) -> None:
+        super().__init__(f"{needs} is not installed; run: pip install 'gpmnet[{extra}]'")
+
+
+def quote(name: object, width: int = 60) -> str:
+    r"""Return a name from the data as one short, printable, quoted piece of a message.
+
+    >>> quote("two\nlines")
+    "'two\\nlines'"
+    """
+    text = repr(str(name))
+    return text if len(text) <= width else text[: width - 2] + "…" + text[-1]
+
+
+def quote_all(names: list[str] | tuple[str, ...], most: int = 5) -> str:
+    """Quote the first few names, and count the rest.
+
+    >>> quote_all(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(quote(name) for name in names[:most])
+    rest = len(names) - most
+    return f"{shown} and {rest:,} more" if rest > 0 else shown

@@ -1,0 +1,16 @@
+"""Any table in, typed columns out: what each column was taken for, why, and how it reaches the engines."""
+
+from gpmnet.table.encode import Encoded, centred_indicators, normal_scores
+from gpmnet.table.schema import Column, Schema
+from gpmnet.table.table import Table, describe, load_table
+
+__all__ = [
+    "Column",
+    "Encoded",
+    "Schema",
+    "Table",
+    "centred_indicators",
+    "describe",
+    "load_table",
+    "normal_scores",
+]

@@ -1,0 +1,149 @@
+r"""Values to what the engines compute with: normal scores and centred indicators.
+
+Conditional independence survives any strictly monotone map of one variable, so every column of numbers is
+replaced by its normal scores
+
+.. math:: z_r = \Phi^{-1}\big((\mathrm{rank}_r + 1/2) / n\big), \qquad \mathrm{rank}_r \in 0..n-1,
+
+which removes units, skew and heavy tails. Ties are broken at random: the randomised value is the value plus
+independent noise, so counts and zero-inflated columns keep their exact graph. The noise is a hash of the
+seed, the column's name and the row's index; the order of the columns never matters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A table ready for an engine.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The d variables in their order.
+    is_discrete : ndarray of bool, shape (d,)
+    scores : ndarray of float32, shape (n, number of variables with scores)
+    codes : ndarray of int16, shape (n, number of discrete variables)
+    n_levels : ndarray of int, shape (number of discrete variables,)
+    """
+
+    names: tuple[str, ...]
+    is_discrete: NDArray[np.bool_]
+    scores: NDArray[np.float32]
+    codes: NDArray[np.int16]
+    n_levels: NDArray[np.intp]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.scores)
+
+    def indicators(self) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+        """Return centred indicators of all discrete variables, and which variable each column is of."""
+        return centred_indicators(self.codes, self.n_levels)
+
+
+def normal_quantiles(n: int) -> NDArray[np.float64]:
+    """Return the n normal scores in increasing order; symmetric around 0 to the last bit."""
+    upper = ndtri((np.arange(n // 2, n) + 0.5) / n)
+    if n % 2:
+        upper[0] = 0.0
+    return np.concatenate([-upper[::-1][: n // 2], upper])
+
+
+def normal_scores(
+    values: NDArray[np.floating], names: tuple[str, ...], seed: int = 0, columns_per_block: int = 512
+) -> NDArray[np.float32]:
+    """Return the normal scores of every column, ties broken by seeded noise.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        Finite numbers.
+    names : tuple of str
+        The k names, which key the noise.
+    seed : int
+        Key of the noise; it matters only for columns with ties.
+
+    Notes
+    -----
+    Time O(k n log n), one sort of each column; memory O(n * columns_per_block) beyond input and output.
+
+    Examples
+    --------
+    >>> normal_scores(np.array([[3.0], [1.0], [2.0]]), ("x",)).round(2).ravel()
+    array([ 0.97, -0.97,  0.  ], dtype=float32)
+    """
+    n, k = values.shape
+    quantiles = normal_quantiles(n).astype(np.float32)
+    scores = np.empty((k, n), dtype=np.float32)
+    for start in range(0, k, columns_per_block):
+        block = np.ascontiguousarray(values[:, start : start + columns_per_block].T)
+        order = np.argsort(block, axis=1)
+        ordered = np.take_along_axis(block, order, axis=1)
+        tied = np.flatnonzero(np.any(ordered[:, 1:] == ordered[:, :-1], axis=1))
+        if tied.size:
+            noise = _noise([names[start + at] for at in tied], n, seed)
+            order[tied] = np.lexsort((noise, block[tied]), axis=1)
+        np.put_along_axis(scores[start : start + len(block)], order, quantiles[None, :], axis=1)
+    return scores.T
+
+
+def values_at_scores(values: NDArray[np.floating], scores: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the values that a column takes at given normal scores: the inverse of `normal_scores`.
+
+    Exact at the scores of the column's own rows; the nearest order statistic elsewhere.
+    """
+    n = len(values)
+    rank = np.rint(ndtr(scores.astype(np.float64)) * n - 0.5).astype(np.intp)
+    decoded: NDArray[np.floating] = np.sort(values)[np.clip(rank, 0, n - 1)]
+    return decoded
+
+
+def centred_indicators(
+    codes: NDArray[np.int16], n_levels: NDArray[np.intp]
+) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    """Return indicators of each variable's levels 1, 2, ..., minus their means (level 0 is the reference).
+
+    Returns
+    -------
+    indicators : ndarray of float32, shape (n, sum of (levels - 1))
+    owner : ndarray of int
+        Position among the variables of each column.
+
+    Examples
+    --------
+    >>> centred_indicators(np.array([[0], [1], [1], [0]], dtype=np.int16), np.array([2]))[0].ravel()
+    array([-0.5,  0.5,  0.5, -0.5], dtype=float32)
+    """
+    owner = np.repeat(np.arange(len(n_levels)), n_levels - 1)
+    first = np.repeat(np.cumsum(n_levels - 1) - (n_levels - 1), n_levels - 1)
+    level = np.arange(len(owner)) - first + 1
+    indicators = (codes[:, owner] == level).astype(np.float32)
+    indicators -= indicators.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return indicators, owner
+
+
+def _noise(names: list[str], n: int, seed: int) -> NDArray[np.uint64]:
+    """Return noise for each (name, row): splitmix64 of a key of the name, advanced by the row."""
+    keys = np.array([_key(name, seed) for name in names], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        state = keys[:, None] + np.arange(1, n + 1, dtype=np.uint64) * _GOLDEN
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    noise: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
+    return noise
+
+
+def _key(name: str, seed: int) -> int:
+    text = f"{seed}\0{name}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")

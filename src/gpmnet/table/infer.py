@@ -1,0 +1,329 @@
+"""From raw columns to kinds: the rules, each with the reason it states.
+
+The rules, in the order they are tried, for a column with m values of which u are distinct:
+
+1. nothing but gaps, or one value only: ignored;
+2. all but fewer than five rows share one value: ignored, no dependence could be seen;
+3. numbers
+   a. a running counter (19 of 20 steps are +1), or a column called "id" whose values are mostly distinct:
+      ignored as an identifier;
+   b. dates: continuous, in days since 1970;
+   c. at most 5 distinct values, each used 3 times on average or more: discrete;
+   d. whole numbers with at most 20 distinct values, used 5 times on average or more: ordinal;
+   e. otherwise continuous;
+4. ordered categories: ordinal; booleans and unordered categories: discrete;
+5. text
+   a. more than half of the values distinct (and more than 20): ignored as an identifier or free text;
+   b. mostly sentences: ignored as free text;
+   c. so many levels that the 19 commonest cover less than half of the rows: ignored;
+   d. otherwise discrete.
+
+Levels: at most 20 (and at most a tenth of the rows); a level needs 5 rows, or one in a thousand if that is
+more. The rest is pooled into "other".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpmnet.errors import InputError, quote
+from gpmnet.table.raw import Labelled
+from gpmnet.table.schema import Column, Encoding, Kind
+
+FEW_VALUES = 5
+ORDINAL_VALUES = 20
+MAX_LEVELS = 20
+MIN_ROWS_PER_LEVEL = 5
+_ID_NAME = re.compile(r"(?i:^(?:.*[\s_.-])?(?:id|uuid|guid|rowid|index)$|^row$|^unnamed: 0$)|[a-z]I[Dd]$")
+_SENTENCE = re.compile(r"(?:\S+\s+){3,}\S*[.!?]")
+
+
+Forced = tuple[Kind, str]  # a kind that is already decided, and why
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFacts:
+    """Per column of a numeric matrix: what the rules need, each array of shape (k,)."""
+
+    n_missing: NDArray[np.intp]
+    n_distinct: NDArray[np.intp]
+    low: NDArray[np.floating]
+    high: NDArray[np.floating]
+    whole: NDArray[np.bool_]
+    counter: NDArray[np.bool_]
+    commonest: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """Codes of a column that reaches the engines as categories."""
+
+    codes: NDArray[np.int16]
+    levels: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def number_facts(numbers: NDArray[np.floating], columns_per_block: int = 2048) -> NumberFacts:
+    """Collect the facts of all numeric columns, sorting a block of columns at a time.
+
+    Time O(k n log n); memory O(n * columns_per_block) beyond the matrix.
+    """
+    blocks = [
+        _block_facts(numbers[:, start : start + columns_per_block])
+        for start in range(0, max(numbers.shape[1], 1), columns_per_block)
+    ]
+    return NumberFacts(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+
+def _block_facts(block: NDArray[np.floating]) -> tuple[NDArray[np.generic], ...]:
+    n, k = block.shape
+    ordered = np.sort(block.T, axis=1)  # NaN last
+    present = n - np.count_nonzero(np.isnan(ordered), axis=1)
+    fresh = np.ones((k, n), dtype=bool)
+    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    fresh &= np.arange(n) < present[:, None]
+    distinct = np.count_nonzero(fresh, axis=1)
+    last = np.maximum(present - 1, 0)
+    whole = np.ones(k, dtype=bool)
+    for row in range(0, n, 512):  # bounded scratch space
+        piece = block[row : row + 512]
+        whole &= np.all((piece == np.floor(piece)) | np.isnan(piece), axis=0)
+    steps = np.zeros(k, dtype=np.intp)
+    candidates = np.flatnonzero(whole & (present == n))
+    steps[candidates] = np.count_nonzero(np.diff(block[:, candidates], axis=0) == 1, axis=0)
+    counter = steps >= max(0.95 * (n - 1), 10)
+    commonest = _longest_run(ordered, fresh, present, distinct)
+    return n - present, distinct, ordered[:, 0], ordered[np.arange(k), last], whole, counter, commonest
+
+
+def _longest_run(
+    ordered: NDArray[np.floating],
+    fresh: NDArray[np.bool_],
+    present: NDArray[np.intp],
+    distinct: NDArray[np.intp],
+) -> NDArray[np.intp]:
+    """Count the commonest value where values repeat; 1 elsewhere."""
+    longest = np.minimum(present, 1)
+    for at in np.flatnonzero(distinct < present):
+        starts = np.append(np.flatnonzero(fresh[at]), present[at])
+        longest[at] = int(np.diff(starts).max())
+    return longest
+
+
+def number_column(
+    name: str,
+    at: int,
+    values: NDArray[np.floating],
+    facts: NumberFacts,
+    forced: Forced | None = None,
+    dates: bool = False,
+) -> tuple[Column, Coded | None]:
+    """Apply the rules to one numeric column (column `at` of the facts)."""
+    missing, distinct = int(facts.n_missing[at]), int(facts.n_distinct[at])
+    m = len(values) - missing
+    kind, why = _number_kind(name, m, distinct, at, facts)
+    if dates and (kind != "ignored" or facts.counter[at]):
+        kind, why = "continuous", f"{distinct:,} dates, in days since 1970"
+    if forced is not None:
+        kind, why = forced
+        refuse_empty(name, kind, distinct)
+    low, high = (float(facts.low[at]), float(facts.high[at])) if distinct else (None, None)
+    if kind == "discrete" or (kind == "ordinal" and distinct <= FEW_VALUES):
+        coded = code_numbers(name, values)
+        coded = pool(name, coded, m, forced is not None, ordered=kind == "ordinal")
+        column = Column(name, kind, why, "codes", missing, distinct, coded.levels, notes=coded.notes)
+        return column, coded
+    encoding: Encoding = "none" if kind == "ignored" else "scores"
+    return Column(name, kind, why, encoding, missing, distinct, low=low, high=high), None
+
+
+def _number_kind(name: str, m: int, distinct: int, at: int, facts: NumberFacts) -> tuple[Kind, str]:
+    empty = _no_variation(m, distinct, int(facts.commonest[at]))
+    if empty:
+        return "ignored", empty
+    if facts.counter[at]:
+        return "ignored", "a running counter: nearly every row is the one before plus 1"
+    if facts.whole[at] and looks_like_id(name) and distinct > max(m / 2, MAX_LEVELS):
+        return "ignored", f"an identifier: called {quote(name)}, {distinct:,} of {m:,} values distinct"
+    if distinct <= FEW_VALUES and m >= 3 * distinct:
+        return "discrete", f"{distinct} distinct numbers"
+    if facts.whole[at] and distinct <= ORDINAL_VALUES and m >= 5 * distinct:
+        return "ordinal", f"whole numbers with {distinct} distinct values"
+    if facts.whole[at]:
+        return "continuous", f"whole numbers with {distinct:,} distinct values"
+    return "continuous", f"numbers with {distinct:,} distinct values"
+
+
+def label_column(
+    name: str, raw: Labelled, forced: Forced | None
+) -> tuple[Column, Coded | NDArray[np.float64] | None]:
+    """Apply the rules to one column of labels.
+
+    The second part is its codes, its positions as numbers (an ordinal column with many levels), or None.
+    """
+    counts = np.bincount(raw.codes[raw.codes >= 0], minlength=len(raw.labels))
+    m, distinct = int(counts.sum()), int(np.count_nonzero(counts))
+    kind, why = _label_kind(name, raw, counts)
+    if forced is not None:
+        kind, why = forced
+        refuse_empty(name, kind, distinct)
+        if kind == "continuous" or (kind == "ordinal" and not raw.ordered and raw.origin != "boolean"):
+            lack = (
+                "its values are no numbers" if kind == "continuous" else "the order of its values is unknown"
+            )
+            raise InputError(
+                f"column {quote(name)} holds text such as {quote(raw.labels[0])}; it cannot be {kind}: {lack}"
+            )
+    if kind == "ignored":
+        return Column(name, kind, why, "none", raw.n_missing, distinct), None
+    if kind == "ordinal" and distinct > FEW_VALUES:
+        positions = np.where(raw.codes >= 0, raw.codes, np.nan).astype(np.float64)
+        column = Column(
+            name, kind, why, "scores", raw.n_missing, distinct, raw.labels, 0.0, float(distinct - 1)
+        )
+        return column, positions
+    coded = Coded(raw.codes.astype(np.int16), raw.labels, ())
+    if len(raw.labels) > np.iinfo(np.int16).max:
+        raise InputError(f"column {quote(name)} has {distinct:,} levels; it cannot be discrete")
+    coded = pool(name, coded, m, forced is not None, ordered=kind == "ordinal")
+    return Column(name, kind, why, "codes", raw.n_missing, distinct, coded.levels, notes=coded.notes), coded
+
+
+def _label_kind(name: str, raw: Labelled, counts: NDArray[np.intp]) -> tuple[Kind, str]:
+    m, distinct = int(counts.sum()), int(np.count_nonzero(counts))
+    empty = _no_variation(m, distinct, int(counts.max(initial=0)))
+    if empty:
+        return "ignored", empty
+    if raw.ordered:
+        return "ordinal", f"ordered categories, {distinct} levels"
+    if raw.origin == "boolean":
+        return "discrete", "yes or no"
+    if raw.origin == "text":
+        if distinct > max(m / 2, MAX_LEVELS) or (distinct == m and m > FEW_VALUES):
+            return "ignored", f"identifier or free text: {distinct:,} of {m:,} values distinct"
+        if sum(bool(_SENTENCE.fullmatch(label)) for label in raw.labels) > distinct / 2:
+            return "ignored", "free text: most values are sentences"
+    commonest = int(np.sort(counts)[-(MAX_LEVELS - 1) :].sum())
+    if distinct > MAX_LEVELS and commonest < m / 2:
+        share = commonest / m
+        return (
+            "ignored",
+            f"too many levels: {distinct:,}, the {MAX_LEVELS - 1} commonest cover {share:.0%} of rows",
+        )
+    return "discrete", f"{'text' if raw.origin == 'text' else 'categories'} with {distinct:,} levels"
+
+
+def _no_variation(m: int, distinct: int, commonest: int) -> str:
+    if m == 0:
+        return "all values are missing"
+    if distinct == 1:
+        return "constant"
+    rest = m - commonest
+    if rest < MIN_ROWS_PER_LEVEL and m >= 4 * MIN_ROWS_PER_LEVEL:
+        return f"nearly constant: all but {rest} row{'s' if rest > 1 else ''} share one value"
+    return ""
+
+
+def looks_like_id(name: str) -> bool:
+    """Whether a name is that of an identifier.
+
+    >>> [looks_like_id(name) for name in ("ID", "patient_id", "userId", "humid", "grid", "Individual ID")]
+    [True, True, True, False, False, True]
+    """
+    return bool(_ID_NAME.search(name))
+
+
+def refuse_empty(name: str, kind: Kind, distinct: int) -> None:
+    """Refuse to use a column without variation, however much the user wants it."""
+    if kind != "ignored" and distinct < 2:
+        raise InputError(
+            f"column {quote(name)} has {distinct} distinct value{'s' * (distinct != 1)}; it cannot be {kind}"
+        )
+
+
+def code_numbers(name: str, values: NDArray[np.floating]) -> Coded:
+    """Return codes of the distinct numbers in increasing order, labelled by their shortest spelling."""
+    present = ~np.isnan(values)
+    uniques, inverse = np.unique(values[present], return_inverse=True)
+    if len(uniques) > np.iinfo(np.int16).max:
+        raise InputError(f"column {quote(name)} has {len(uniques):,} distinct values; it cannot be discrete")
+    codes = np.full(len(values), -1, dtype=np.int16)
+    codes[present] = inverse
+    return Coded(codes, tuple(spell(value) for value in uniques), ())
+
+
+def spell(value: np.floating) -> str:
+    """Spell a number as a label.
+
+    >>> spell(np.float64(3.0)), spell(np.float32(0.1))
+    ('3', '0.1')
+    """
+    return str(int(value)) if value == np.floor(value) and abs(value) < 1e15 else str(value)
+
+
+def pool(name: str, coded: Coded, m: int, forced: bool, ordered: bool) -> Coded:
+    """Pool the levels that are too many or too rare into "other", and say so.
+
+    A rare level of an ordered column joins the neighbour below it instead, which keeps the order.
+    """
+    counts = np.bincount(coded.codes[coded.codes >= 0], minlength=len(coded.levels))
+    need = max(MIN_ROWS_PER_LEVEL, -(-m // 1000))
+    most = min(MAX_LEVELS, max(2, m // 10))
+    ranking = np.argsort(-counts, kind="stable")
+    room = np.zeros(len(counts), dtype=bool)
+    room[ranking[: most - 1 if len(counts) > most else most]] = True
+    keep = room & (counts >= need)
+    if forced and counts[keep].sum() < m / 2 and len(counts) > most:
+        raise InputError(
+            f"column {quote(name)} has {len(counts):,} distinct values, too many to be discrete "
+            f"(the {most - 1} commonest cover {counts[keep].sum() / max(m, 1):.0%} of the rows)"
+        )
+    if keep.all():
+        return coded
+    return _merge_ordered(coded, keep) if ordered else _merge_other(coded, keep, counts, need)
+
+
+def _merge_other(coded: Coded, keep: NDArray[np.bool_], counts: NDArray[np.intp], need: int) -> Coded:
+    dropped = np.flatnonzero(~keep)
+    if len(dropped) == 1 or keep.sum() == 0:
+        # One rare level cannot be pooled with itself: it stays, and the reader is told.
+        rare = ", ".join(quote(coded.levels[i]) for i in dropped[:3])
+        return Coded(coded.codes, coded.levels, (f"rare: fewer than {need} rows for {rare}",))
+    kept = np.flatnonzero(keep)
+    lookup = np.full(len(keep) + 1, -1, dtype=np.int16)
+    lookup[kept] = np.arange(len(kept))
+    lookup[dropped] = len(kept)
+    label = free_label("other", tuple(coded.levels[i] for i in kept))
+    levels = (*(coded.levels[i] for i in kept), label)
+    note = f"{len(dropped):,} levels ({int(counts[dropped].sum()):,} rows) pooled into {quote(label)}"
+    return Coded(lookup[coded.codes], levels, (note,))
+
+
+def _merge_ordered(coded: Coded, keep: NDArray[np.bool_]) -> Coded:
+    if not keep.any():
+        return coded
+    group = np.maximum(np.cumsum(keep) - 1, 0)
+    members: list[list[str]] = [[] for _ in range(int(group[-1]) + 1)]
+    for level, at in zip(coded.levels, group, strict=True):
+        members[at].append(level)
+    if len(members) == 1:
+        return coded
+    lookup = np.append(group, -1).astype(np.int16)
+    levels = tuple(part[0] if len(part) == 1 else f"{part[0]}…{part[-1]}" for part in members)
+    return Coded(
+        lookup[coded.codes], levels, (f"{int(np.count_nonzero(~keep))} rare levels joined to a neighbour",)
+    )
+
+
+def free_label(label: str, taken: Sequence[str]) -> str:
+    """Return the label, with a mark appended while it is taken.
+
+    >>> free_label("other", ("a", "other"))
+    'other (pooled)'
+    """
+    return label if label not in taken else free_label(f"{label} (pooled)", taken)

@@ -1,0 +1,144 @@
+"""The one in-memory form that every source is turned into before kinds are inferred.
+
+Numeric columns stay together in one matrix, so that a table of 100,000 of them is never walked column by
+column; the others are kept as integer codes with their labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpmnet.errors import InputError, quote
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A column of labels: `labels[codes]`, with -1 for a missing value.
+
+    `origin` is "text", "boolean" or "categorical"; `ordered` says that the labels are in a meaningful order.
+    """
+
+    codes: NDArray[np.int32]
+    labels: tuple[str, ...]
+    origin: str
+    ordered: bool = False
+
+    @property
+    def n_missing(self) -> int:
+        """Number of rows without a value."""
+        return int(np.count_nonzero(self.codes < 0))
+
+    def take(self, rows: NDArray[np.intp]) -> Labelled:
+        """Return the column restricted to some rows; labels that vanish are dropped, order kept."""
+        codes = self.codes[rows]
+        used = np.unique(codes[codes >= 0])
+        lookup = np.full(len(self.labels) + 1, -1, dtype=np.int32)
+        lookup[used] = np.arange(len(used), dtype=np.int32)
+        return replace(self, codes=lookup[codes], labels=tuple(self.labels[i] for i in used))
+
+
+@dataclass(frozen=True, slots=True)
+class RawTable:
+    """Columns by position: numeric ones as columns of `numbers` (NaN: missing), the others in `labelled`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Unique column names.
+    numbers : ndarray of shape (n, k), float32 or float64
+    number_at : ndarray of shape (k,)
+        Position among the names of each column of `numbers`.
+    labelled : dict
+        The columns that are not numeric, by position.
+    notes : dict
+        Remarks from reading, by position ("percent signs removed").
+    dates : frozenset of int
+        Positions of the numeric columns that are days since 1970.
+    warnings : tuple of str
+        Remarks on the table as a whole.
+    """
+
+    names: tuple[str, ...]
+    numbers: NDArray[np.floating]
+    number_at: NDArray[np.intp]
+    labelled: dict[int, Labelled]
+    notes: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    dates: frozenset[int] = frozenset()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.numbers)
+
+    def take(self, rows: NDArray[np.intp]) -> RawTable:
+        """Return the table restricted to some rows."""
+        labelled = {at: column.take(rows) for at, column in self.labelled.items()}
+        return replace(self, numbers=self.numbers[rows], labelled=labelled)
+
+
+def unique_names(given: Sequence[object]) -> tuple[tuple[str, ...], list[str]]:
+    """Return usable names for the given ones, with a warning for each that had to be changed.
+
+    A name is kept as it is, whatever characters it holds; an empty one is named by its position and a
+    repeated one gets a number.
+
+    >>> unique_names(["a", "", "a", 7])[0]
+    ('a', 'column_2', 'a_2', '7')
+    """
+    texts = ["" if name is None else str(name) for name in given]
+    taken, names, warnings = set(texts), [], []
+    seen: set[str] = set()
+    for position, text in enumerate(texts, start=1):
+        name = text
+        if not text.strip():
+            name = _free(f"column_{position}", taken)
+            warnings.append(f"column {position} has no name; it is called {quote(name)}")
+        elif text in seen:
+            name = _free(text, taken)
+            warnings.append(f"the name {quote(text)} is repeated; column {position} is called {quote(name)}")
+        seen.add(name)
+        taken.add(name)
+        names.append(name)
+    return tuple(names), warnings
+
+
+def _free(stem: str, taken: set[str]) -> str:
+    if stem not in taken:
+        return stem
+    number = 2
+    while f"{stem}_{number}" in taken:
+        number += 1
+    return f"{stem}_{number}"
+
+
+def check_shape(n_rows: int, n_columns: int) -> None:
+    """Refuse a table in which no dependence could be seen."""
+    if n_columns < 2:
+        raise InputError(
+            f"the table has {n_columns} column{'' if n_columns == 1 else 's'}; a network needs two or more "
+            "(is the separator right?)"
+        )
+    if n_rows < 2:
+        raise InputError(
+            f"the table has {n_rows} row{'' if n_rows == 1 else 's'}; a network needs two or more"
+        )
+
+
+def check_finite(
+    numbers: NDArray[np.floating], name_of: Callable[[int], str], rows_per_block: int = 256
+) -> None:
+    """Raise an error naming the first infinite value's column and row; NaN is a missing value and passes."""
+    for start in range(0, numbers.shape[0], rows_per_block):
+        infinite = np.isinf(numbers[start : start + rows_per_block])
+        if infinite.any():
+            row, at = np.argwhere(infinite)[0]
+            value = numbers[start + row, at]
+            raise InputError(
+                f"column {quote(name_of(int(at)))} holds {value} in row {start + row + 1}; "
+                "replace infinite values by numbers or leave them empty"
+            )

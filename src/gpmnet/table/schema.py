@@ -1,0 +1,141 @@
+"""What each column of a table was taken for, and why.
+
+A column has one of four kinds:
+
+==========  =====================================================  =================================
+kind        meaning                                                reaches the engines as
+==========  =====================================================  =================================
+continuous  numbers whose order and distance matter                normal scores
+ordinal     ordered categories and counts                          codes up to five levels, above
+                                                                   that randomised normal scores
+discrete    categories without an order, booleans, few numbers     codes
+ignored     constants, identifiers, free text, nothing but gaps    not at all
+==========  =====================================================  =================================
+
+An ordinal column of at most five levels loses nothing as categories, while random ranks would blur it; with
+more levels the smooth functions of its scores cost fewer degrees of freedom than one per level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from gpmnet.errors import InputError, quote, quote_all
+
+Kind = Literal["continuous", "ordinal", "discrete", "ignored"]
+Encoding = Literal["scores", "codes", "none"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, its kind, the reason for it, and what was done to its values.
+
+    Attributes
+    ----------
+    name : str
+        Unique within the schema.
+    kind : {"continuous", "ordinal", "discrete", "ignored"}
+    why : str
+        The reason for the kind, in words.
+    encoding : {"scores", "codes", "none"}
+        How the column reaches the engines.
+    n_missing, n_distinct : int
+        Rows without a value, and distinct values among the others.
+    levels : tuple of str
+        Labels of the codes 0, 1, ... for columns encoded as codes; empty otherwise.
+    low, high : float or None
+        Range of a column encoded as scores.
+    duplicate_of : str or None
+        The column that stands for this one; a duplicate is not fitted, and the network joins the two.
+    notes : tuple of str
+        What else a reader should know: pooled levels, spellings kept as categories.
+    """
+
+    name: str
+    kind: Kind
+    why: str
+    encoding: Encoding = "none"
+    n_missing: int = 0
+    n_distinct: int = 0
+    levels: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    duplicate_of: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def active(self) -> bool:
+        """Whether the column is a variable of the network's fit (not ignored, not a duplicate)."""
+        return self.kind != "ignored" and self.duplicate_of is None
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a table in their order, with warnings that concern the table as a whole."""
+
+    columns: tuple[Column, ...]
+    n_rows: int
+    warnings: tuple[str, ...] = ()
+    _position: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        position = {column.name: i for i, column in enumerate(self.columns)}
+        if len(position) != len(self.columns):
+            raise InputError("column names must be unique within a schema")
+        object.__setattr__(self, "_position", position)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._position:
+            raise InputError(f"no column {quote(name)}; the columns are {quote_all(self.names)}")
+        return self.columns[self._position[name]]
+
+    def index(self, name: str) -> int:
+        """Return the position of a column in the table as it was given."""
+        self[name]
+        return self._position[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns, ignored ones included."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def active(self) -> tuple[Column, ...]:
+        """The columns that take part in a fit."""
+        return tuple(column for column in self.columns if column.active)
+
+    @property
+    def duplicates(self) -> dict[str, str]:
+        """Each duplicated column's name with the name of the column that stands for it."""
+        return {c.name: c.duplicate_of for c in self.columns if c.duplicate_of is not None}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON."""
+        return {
+            "n_rows": self.n_rows,
+            "warnings": list(self.warnings),
+            "columns": [asdict(column) | {"active": column.active} for column in self.columns],
+        }
+
+
+def check_kinds(kinds: dict[str, str] | None, names: tuple[str, ...]) -> dict[str, Kind]:
+    """Return the overruling kinds, or raise naming the column or kind that does not exist."""
+    known = set(names)
+    checked: dict[str, Kind] = {}
+    for name, kind in (kinds or {}).items():
+        if name not in known:
+            raise InputError(f"kinds names the column {quote(name)}, but the columns are {quote_all(names)}")
+        matching = [k for k in KINDS if k == kind]
+        if not matching:
+            raise InputError(f"kind {quote(kind)} of column {quote(name)} is not one of {', '.join(KINDS)}")
+        checked[name] = matching[0]
+    return checked

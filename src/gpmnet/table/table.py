@@ -1,0 +1,257 @@
+"""`Table`: typed, immutable columns, and the one way to make it from anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gpmnet.errors import InputError, quote
+from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
+from gpmnet.table.encode import Encoded, normal_scores, values_at_scores
+from gpmnet.table.frames import from_array, from_frame, is_frame
+from gpmnet.table.infer import Coded, NumberFacts, code_numbers, label_column, number_column, number_facts
+from gpmnet.table.missing import rows_to_keep
+from gpmnet.table.raw import RawTable
+from gpmnet.table.read import read_raw
+from gpmnet.table.schema import Column, Kind, Schema, check_kinds
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The active columns of a table: numbers as one matrix, categories as codes.
+
+    Make one with `load_table`.
+
+    Attributes
+    ----------
+    schema : Schema
+        All columns, ignored ones included.
+    numbers : ndarray of shape (n, k), float32 or float64
+        Values of the variables encoded as scores, in the order of the schema.
+    codes : ndarray of int16, shape (n, number of discrete variables)
+    """
+
+    schema: Schema
+    numbers: NDArray[np.floating]
+    codes: NDArray[np.int16]
+
+    def __post_init__(self) -> None:
+        for name in ("numbers", "codes"):
+            view = getattr(self, name).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.numbers)
+
+    @cached_property
+    def variables(self) -> tuple[Column, ...]:
+        """The columns that take part in a fit."""
+        return self.schema.active
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(column.name for column in self.variables)
+
+    @cached_property
+    def is_discrete(self) -> NDArray[np.bool_]:
+        """Whether each variable is encoded as codes, shape (d,)."""
+        return np.array([column.encoding == "codes" for column in self.variables], dtype=bool)
+
+    @cached_property
+    def n_levels(self) -> NDArray[np.intp]:
+        """Number of levels of each variable, 0 for those encoded as scores, shape (d,)."""
+        return np.array(
+            [len(c.levels) if c.encoding == "codes" else 0 for c in self.variables], dtype=np.intp
+        )
+
+    def values(self) -> NDArray[np.float64]:
+        """Return numbers and codes as one matrix of shape (n, d), in the order of the variables."""
+        values = np.empty((self.n_rows, len(self.names)))
+        values[:, ~self.is_discrete] = self.numbers
+        values[:, self.is_discrete] = self.codes
+        return values
+
+    def encode(self, seed: int = 0) -> Encoded:
+        """Return normal scores and codes; `seed` decides how ties are broken."""
+        scored = tuple(c.name for c in self.variables if c.encoding == "scores")
+        return Encoded(
+            names=self.names,
+            is_discrete=self.is_discrete,
+            scores=normal_scores(self.numbers, scored, seed),
+            codes=self.codes,
+            n_levels=self.n_levels[self.is_discrete],
+        )
+
+    def decode(self, name: str, encoded: ArrayLike) -> NDArray[Any]:
+        """Return the values of a variable behind normal scores, or the labels behind codes."""
+        if name not in self.names:
+            raise InputError(f"{quote(name)} is not a variable of this table")
+        at, column = self.names.index(name), self.schema[name]
+        if self.is_discrete[at]:
+            return np.array(column.levels, dtype=object)[np.asarray(encoded, dtype=np.intp)]
+        values = values_at_scores(
+            self.numbers[:, np.count_nonzero(~self.is_discrete[:at])], np.asarray(encoded)
+        )
+        if column.levels:  # ordered categories: positions among the levels
+            return np.array(column.levels, dtype=object)[values.astype(np.intp)]
+        return values
+
+    def __repr__(self) -> str:
+        kinds = [column.kind for column in self.variables]
+        counts = ", ".join(
+            f"{kinds.count(k)} {k}" for k in ("continuous", "ordinal", "discrete") if k in kinds
+        )
+        return f"Table({self.n_rows:,} rows, {len(kinds):,} variables: {counts or 'none'})"
+
+
+def load_table(
+    source: Any,
+    *,
+    kinds: dict[str, str] | None = None,
+    missing: str = "error",
+    names: Sequence[object] | None = None,
+    na: Sequence[str] = (),
+    **reading: Any,
+) -> Table:
+    """Return the `Table` of a file, a data frame or an array.
+
+    Parameters
+    ----------
+    source : path, ndarray, pandas, polars or pyarrow table, or Table
+    kinds : dict, optional
+        Kinds that overrule the inferred ones, by column name.
+    missing : {"error", "drop"}
+        Refuse gaps, or keep the complete rows only.
+    names : sequence, optional
+        Column names of an array.
+    na : sequence of str
+        Spellings that mean "missing" in every column, beside the empty cell.
+    **reading
+        Options of `gpmnet.table.read_raw`: separator, encoding, header, transpose, sheet.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> load_table(pd.DataFrame({"dose": [0.1, 0.7, 0.4, 1.2, 0.9, 0.3] * 2, "sex": ["f", "m"] * 6}))
+    Table(12 rows, 2 variables: 1 continuous, 1 discrete)
+    """
+    if isinstance(source, Table):
+        return source
+    raw = load_raw(source, names=names, na=na, **reading)
+    forced = _forced(kinds, raw)
+    schema, coded, positions = _understand(raw, forced)
+    rows = rows_to_keep(raw, schema, missing)
+    if len(rows) < raw.n_rows:
+        note = f"{len(rows):,} of {raw.n_rows:,} rows kept: the others have missing values"
+        raw = replace(raw.take(rows), warnings=(*raw.warnings, note))
+        decided = {c.name: (c.kind, c.why) for c in schema if c.kind == "ignored" or c.name in forced}
+        schema, coded, positions = _understand(raw, decided)
+    if len(schema.active) < 2:
+        reasons = "; ".join(f"{quote(c.name)}: {c.why}" for c in schema.columns[:5] if not c.active)
+        raise InputError(f"fewer than two usable columns remain ({reasons})")
+    return _build(raw, schema, coded, positions)
+
+
+def describe(source: Any, *, kinds: dict[str, str] | None = None, **options: Any) -> Schema:
+    """Return what each column would be taken for, gaps and all."""
+    raw = load_raw(source, **options)
+    return _understand(raw, _forced(kinds, raw))[0]
+
+
+def load_raw(
+    source: Any, *, names: Sequence[object] | None = None, na: Sequence[str] = (), **reading: Any
+) -> RawTable:
+    """Return the raw form of a file, frame or array, before kinds are inferred."""
+    spellings = frozenset(na)
+    if isinstance(source, str | Path):
+        return read_raw(source, na=spellings, **reading)
+    if reading:
+        raise InputError(f"{', '.join(sorted(reading))}: only for files, not for {type(source).__name__}")
+    if is_frame(source):
+        return from_frame(source, spellings)
+    if isinstance(source, np.ndarray | list):
+        try:
+            array = np.asarray(source)
+        except ValueError as error:
+            raise InputError(f"the rows of the list are not of equal length: {error}") from error
+        return from_array(array, names, spellings)
+    raise InputError(
+        f"cannot read a table from {type(source).__name__}; give a file, a data frame or an array"
+    )
+
+
+def _forced(kinds: dict[str, str] | None, raw: RawTable) -> dict[str, tuple[Kind, str]]:
+    return {name: (kind, "you said so") for name, kind in check_kinds(kinds, raw.names).items()}
+
+
+def _understand(
+    raw: RawTable, forced: dict[str, tuple[Kind, str]]
+) -> tuple[Schema, dict[int, Coded], dict[int, NDArray[np.float64]]]:
+    """Infer all kinds; return the schema, the codes and the positions of long ordered categories."""
+    facts = number_facts(raw.numbers)
+    columns: dict[int, Column] = {}
+    coded: dict[int, Coded] = {}
+    positions: dict[int, NDArray[np.float64]] = {}
+    for k, at in enumerate(raw.number_at.tolist()):
+        name = raw.names[at]
+        columns[at], codes = number_column(
+            name, k, raw.numbers[:, k], facts, forced.get(name), at in raw.dates
+        )
+        if codes is not None:
+            coded[at] = codes
+    for at, labels in raw.labelled.items():
+        name = raw.names[at]
+        columns[at], found = label_column(name, labels, forced.get(name))
+        if isinstance(found, Coded):
+            coded[at] = found
+        elif found is not None:
+            positions[at] = found
+    for at, notes in raw.notes.items():
+        columns[at] = replace(columns[at], notes=(*notes, *columns[at].notes))
+    for at, first in _duplicates(raw, facts, columns).items():
+        columns[at] = replace(columns[at], duplicate_of=raw.names[first])
+    ordered = tuple(columns[at] for at in range(len(raw.names)))
+    return Schema(ordered, raw.n_rows, raw.warnings), coded, positions
+
+
+def _duplicates(raw: RawTable, facts: NumberFacts, columns: dict[int, Column]) -> dict[int, int]:
+    used = {at for at, column in columns.items() if column.kind != "ignored"}
+    few: dict[int, NDArray[np.integer]] = {
+        at: labels.codes for at, labels in raw.labelled.items() if at in used
+    }
+    is_used = np.array([at in used for at in raw.number_at], dtype=bool)
+    # A value that hardly repeats makes any two columns one-to-one; only their order can then be compared.
+    is_few = facts.n_distinct <= min(RELABELLED_UP_TO, raw.n_rows // 4)
+    for k in np.flatnonzero(is_used & is_few):
+        at = int(raw.number_at[k])
+        few[at] = code_numbers(raw.names[at], raw.numbers[:, k]).codes
+    many = np.flatnonzero(is_used & ~is_few)
+    values = raw.numbers if len(many) == raw.numbers.shape[1] else raw.numbers[:, many]
+    return find_duplicates(few, values, raw.number_at[many].tolist())
+
+
+def _build(
+    raw: RawTable, schema: Schema, coded: dict[int, Coded], positions: dict[int, NDArray[np.float64]]
+) -> Table:
+    scored = [schema.index(c.name) for c in schema.active if c.encoding == "scores"]
+    discrete = [schema.index(c.name) for c in schema.active if c.encoding == "codes"]
+    if len(scored) == raw.numbers.shape[1] and not positions:
+        numbers = raw.numbers
+    else:
+        column_of = {at: k for k, at in enumerate(raw.number_at.tolist())}
+        parts = [positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in scored]
+        numbers = np.stack(parts, axis=1) if parts else np.empty((raw.n_rows, 0))
+    codes = [coded[at].codes for at in discrete]
+    return Table(
+        schema, numbers, np.stack(codes, axis=1) if codes else np.empty((raw.n_rows, 0), dtype=np.int16)
+    )

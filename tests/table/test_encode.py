@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import norm, rankdata
+
+from gpmnet.table import centred_indicators, load_table, normal_scores
+from gpmnet.table.encode import normal_quantiles, values_at_scores
+
+columns = arrays(
+    np.float64, st.tuples(st.integers(2, 40), st.integers(1, 5)), elements=st.floats(-1e6, 1e6, width=32)
+)
+
+
+def names(k):
+    return tuple(f"x{i}" for i in range(k))
+
+
+def test_scores_without_ties_are_the_textbook_ones():
+    values = np.random.default_rng(0).standard_normal((501, 7))
+    expected = norm.ppf((rankdata(values, axis=0) - 0.5) / 501)
+    np.testing.assert_allclose(normal_scores(values, names(7)), expected, rtol=2e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 11])
+def test_quantiles_are_symmetric(n):
+    quantiles = normal_quantiles(n)
+    np.testing.assert_array_equal(quantiles, -quantiles[::-1])
+    np.testing.assert_allclose(quantiles, norm.ppf((np.arange(n) + 0.5) / n), atol=1e-12)
+
+
+@given(columns)
+def test_scores_are_a_permutation_of_the_quantiles_and_respect_order(values):
+    scores = normal_scores(values, names(values.shape[1]))
+    expected = normal_quantiles(len(values)).astype(np.float32)
+    for x, z in zip(values.T, scores.T, strict=True):
+        np.testing.assert_array_equal(np.sort(z), expected)
+        assert (np.diff(x[np.argsort(z)]) >= 0).all()
+
+
+@given(columns, st.sampled_from([lambda x: 3 * x + 1, lambda x: np.arctan(x / 1e3), lambda x: x**3, np.exp2]))
+def test_encoding_is_invariant_to_monotone_maps(values, monotone):
+    values = np.round(values / 1e4, 2)  # ties, and values that no map here sends to one number
+    np.testing.assert_array_equal(
+        normal_scores(values, names(values.shape[1])), normal_scores(monotone(values), names(values.shape[1]))
+    )
+
+
+@given(columns, st.randoms(use_true_random=False))
+def test_permuting_columns_permutes_the_scores(values, random):
+    order = list(range(values.shape[1]))
+    random.shuffle(order)
+    named = names(values.shape[1])
+    shuffled = normal_scores(values[:, order], tuple(named[i] for i in order))
+    np.testing.assert_array_equal(shuffled, normal_scores(values, named)[:, order])
+
+
+def test_permuting_rows_permutes_the_scores_of_columns_without_ties():
+    rng = np.random.default_rng(0)
+    values, order = rng.standard_normal((90, 4)), rng.permutation(90)
+    np.testing.assert_array_equal(
+        normal_scores(values[order], names(4)), normal_scores(values, names(4))[order]
+    )
+
+
+def test_ties_are_broken_at_random_but_reproducibly():
+    values = np.repeat([0.0, 1.0], 500)[:, None]
+    a, b, c = (normal_scores(values, ("x",), seed)[:, 0] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(a, c)
+    assert abs(np.corrcoef(a[:500], np.arange(500))[0, 1]) < 0.15  # not the order of the rows
+    other = normal_scores(values, ("y",))[:, 0]
+    assert abs(np.corrcoef(a[:500], other[:500])[0, 1]) < 0.15  # not shared between columns
+
+
+def test_blocks_do_not_matter():
+    values = np.round(np.random.default_rng(0).standard_normal((50, 23)), 1)
+    np.testing.assert_array_equal(
+        normal_scores(values, names(23), columns_per_block=4), normal_scores(values, names(23))
+    )
+
+
+@given(columns)
+def test_scores_decode_to_the_values(values):
+    scores = normal_scores(values, names(values.shape[1]))
+    for x, z in zip(values.T, scores.T, strict=True):
+        np.testing.assert_array_equal(values_at_scores(x, z), x)
+
+
+def test_indicators_are_centred_and_skip_the_first_level():
+    codes = np.random.default_rng(0).integers(0, 3, (60, 2)).astype(np.int16)
+    codes[:, 1] %= 2
+    indicators, owner = centred_indicators(codes, np.array([3, 2]))
+    assert owner.tolist() == [0, 0, 1]
+    np.testing.assert_allclose(indicators.mean(axis=0), 0, atol=1e-7)
+    for at, (variable, level) in enumerate([(0, 1), (0, 2), (1, 1)]):
+        expected = (codes[:, variable] == level).astype(float)
+        np.testing.assert_allclose(indicators[:, at], expected - expected.mean(), atol=1e-6)
+
+
+def test_encoded_table_keeps_the_order_of_the_variables():
+    rng = np.random.default_rng(0)
+    values = np.column_stack(
+        [rng.integers(0, 3, 80), rng.normal(size=80), rng.integers(0, 2, 80), rng.normal(size=80)]
+    )
+    encoded = load_table(values).encode()
+    assert encoded.is_discrete.tolist() == [True, False, True, False]
+    np.testing.assert_array_equal(encoded.codes, values[:, [0, 2]])
+    assert encoded.n_levels.tolist() == [3, 2]
+    assert np.corrcoef(encoded.scores[:, 1], values[:, 3])[0, 1] > 0.98

@@ -1,0 +1,115 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from gpmnet.errors import InputError
+from gpmnet.table import describe, load_table
+
+RNG = np.random.default_rng(1)
+N = 200
+OTHER = RNG.normal(size=N)
+
+
+def column(values, kinds=None, name="x"):
+    frame = pd.DataFrame({name: values, "other": np.resize(OTHER, len(values)) + np.arange(len(values)) // N})
+    return describe(frame, kinds=kinds)[name]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "why"),
+    [
+        (RNG.normal(size=N), "continuous", "numbers with 200 distinct"),
+        (RNG.integers(0, 5000, N), "continuous", "whole numbers"),
+        (RNG.integers(0, 12, N), "ordinal", "whole numbers with 12"),
+        (RNG.integers(0, 4, N), "discrete", "4 distinct numbers"),
+        (RNG.choice([0.5, 1.5], N), "discrete", "2 distinct numbers"),
+        (RNG.choice(["a", "b"], N), "discrete", "text with 2 levels"),
+        (RNG.random(N) < 0.5, "discrete", "yes or no"),
+        (np.full(N, 3.0), "ignored", "constant"),
+        (np.full(N, np.nan), "ignored", "all values are missing"),
+        (np.r_[np.zeros(N - 2), 1, 2], "ignored", "nearly constant: all but 2 rows"),
+        (np.arange(N) + 17, "ignored", "a running counter"),
+        ([f"user {i}" for i in range(N)], "ignored", "identifier or free text"),
+        (["It was a very long day."] * 120 + ["We saw nothing at all."] * 80, "ignored", "sentences"),
+        (np.repeat([f"level {i}" for i in range(60)], 4)[:N], "ignored", "too many levels: 50"),
+    ],
+)
+def test_each_rule(values, kind, why):
+    found = column(values)
+    assert (found.kind, found.why[: len(why)] if found.why.startswith(why) else found.why) == (kind, why) or (
+        found.kind == kind and why in found.why
+    )
+
+
+def test_identifiers_by_name_need_many_values():
+    many = RNG.permutation(10_000)[:N]
+    assert column(many, name="patient_id").kind == "ignored"
+    assert column(many, name="humid").kind == "continuous"
+    assert column(RNG.integers(0, 4, N), name="id").kind == "discrete"
+
+
+def test_rare_and_many_levels_are_pooled_and_said():
+    values = ["common"] * 150 + ["usual"] * 44 + ["rare1"] * 3 + ["rare2"] * 3
+    found = column(values)
+    assert found.levels == ("common", "usual", "other")
+    assert found.notes == ("2 levels (6 rows) pooled into 'other'",)
+    big = np.concatenate(
+        [np.repeat([f"big{i}" for i in range(19)], 40), np.repeat([f"small{i}" for i in range(30)], 8)]
+    )
+    assert len(column(big).levels) == 20
+    taken = column(["other"] * 150 + ["b"] * 44 + ["c"] * 3 + ["d"] * 3)
+    assert taken.levels == ("b", "other", "other (pooled)")
+
+
+def test_pooled_codes_are_right():
+    values = np.array(["common"] * 150 + ["usual"] * 44 + ["rare1"] * 3 + ["rare2"] * 3)
+    order = RNG.permutation(N)
+    table = load_table(pd.DataFrame({"x": values[order], "y": OTHER}))
+    decoded = table.decode("x", table.codes[:, 0])
+    expected = np.where(np.char.startswith(values[order], "rare"), "other", values[order])
+    assert list(decoded) == list(expected)
+
+
+def test_rare_ordered_levels_join_a_neighbour():
+    levels = ["a", "b", "c", "d"]
+    values = pd.Categorical(["a"] * 100 + ["b"] * 2 + ["c"] * 96 + ["d"] * 2, categories=levels, ordered=True)
+    found = column(values)
+    assert found.levels == ("a…b", "c…d")
+    assert "joined to a neighbour" in found.notes[0]
+
+
+def test_kinds_can_be_overruled():
+    whole = RNG.integers(0, 12, N)
+    assert column(whole, {"x": "discrete"}).levels == tuple(str(i) for i in range(12))
+    assert column(whole, {"x": "ignored"}).why == "you said so"
+    assert column(np.arange(N), {"x": "continuous"}).kind == "continuous"
+    assert column([f"user {i % 50}" for i in range(N)]).kind == "ignored"
+
+
+@pytest.mark.parametrize(
+    ("values", "kinds", "words"),
+    [
+        (OTHER, {"nope": "discrete"}, "the column 'nope', but the columns are 'x', 'other'"),
+        (
+            OTHER,
+            {"x": "gaussian"},
+            "'gaussian' of column 'x' is not one of continuous, ordinal, discrete, ignored",
+        ),
+        (["a", "b"] * 100, {"x": "continuous"}, "column 'x' holds text such as 'a'; it cannot be continuous"),
+        (["a", "b"] * 100, {"x": "ordinal"}, "the order of its values is unknown"),
+        (np.ones(N), {"x": "discrete"}, "column 'x' has 1 distinct value; it cannot be discrete"),
+        (RNG.normal(size=N), {"x": "discrete"}, "too many to be discrete"),
+    ],
+)
+def test_impossible_kinds_are_refused(values, kinds, words):
+    with pytest.raises(InputError) as caught:
+        column(values, kinds)
+    assert words in str(caught.value)
+
+
+def test_schema_speaks_json():
+    schema = describe(pd.DataFrame({"a": OTHER, "b": ["x", "y"] * 100}))
+    plain = schema.to_dict()
+    assert plain["columns"][1]["levels"] == ("x", "y")
+    with pytest.raises(InputError, match="no column 'zzz'"):
+        schema["zzz"]
