@@ -115,7 +115,7 @@ class MarkovNetwork:
         weights : (d, d) matrix, optional
             Evidence for each pair, larger is stronger; becomes `omega` of the edges.
         """
-        given = adjacency if issparse(adjacency) else np.asarray(adjacency, dtype=bool)
+        given: Any = adjacency if issparse(adjacency) else np.asarray(adjacency, dtype=bool)
         matrix: Any = coo_array(given)
         if matrix.shape != (len(names), len(names)):
             raise InputError(f"the adjacency matrix has shape {matrix.shape} for {len(names)} names")
@@ -224,7 +224,7 @@ class MarkovNetwork:
             graph.add_node(name, **({"kind": self.kinds[at]} if self.kinds else {}))
         for row in self.edges.itertuples(index=False):
             known = {name: float(getattr(row, name)) for name in STATISTICS}
-            graph.add_edge(row.source, row.target, **{k: v for k, v in known.items() if not np.isnan(v)})
+            graph.add_edge(str(row.source), str(row.target), **{k: v for k, v in known.items() if not np.isnan(v)})
         return graph
 
     def __repr__(self) -> str:
