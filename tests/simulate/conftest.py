@@ -1,0 +1,61 @@
+"""One list of cases: every registered simulator in every kind, and the variants that options give."""
+
+import numpy as np
+import pytest
+
+from gpmnet.simulate import SIMULATORS, simulate
+
+D = 6  # a multiple of every simulator's step, and small enough to enumerate all states of discrete laws
+
+GIVEN = np.eye(D) + 0.4 * np.eye(D, k=2) + 0.4 * np.eye(D, k=-2)
+
+VARIANTS = [
+    ("butterfly", "continuous", {"smooth": True}),
+    ("butterfly", "discrete", {"positive": True}),
+    ("butterfly", "mixed", {"positive": True, "smooth": True}),
+    ("random", "continuous", {"noise": "gaussian"}),
+    ("random", "continuous", {"smooth": True}),
+    ("random", "continuous", {"naive": True}),
+    ("random", "discrete", {"density": 0.3}),
+    ("random", "mixed", {"smooth": True}),
+    ("random", "mixed", {"smooth": True, "density": 0.8, "max_clique": 5}),
+    ("gaussian", "continuous", {"structure": "chain", "rho": -0.6}),
+    ("gaussian", "continuous", {"precision": GIVEN}),
+    ("nonparanormal", "continuous", {"structure": "chain"}),
+    ("parity", "discrete", {"block": 3, "flip": 0.2}),
+    ("parity", "continuous", {"block": 3, "flip": 0.1}),
+    ("product", "continuous", {"noise": 1.0}),
+]
+
+CASES = [(name, kind, {}) for name, simulator in SIMULATORS.items() for kind in simulator.kinds] + VARIANTS
+
+
+class Case:
+    """A simulator with kind and options; call it with n, seed and further options."""
+
+    def __init__(self, name, kind, options):
+        self.name, self.kind, self.options = name, kind, options
+
+    def __call__(self, n=50, seed=1, d=D, **more):
+        return simulate(self.name, d=d, n=n, seed=seed, kind=self.kind, **self.options, **more)
+
+    def __str__(self):
+        given = "-".join(f"{k}={'Q' if k == 'precision' else v}" for k, v in self.options.items())
+        return "-".join(filter(None, [self.name, self.kind, given]))
+
+
+def cases(keep=lambda name, kind: True):
+    """Return the cases of a choice of simulators and kinds."""
+    return [Case(*case) for case in CASES if keep(*case[:2])]
+
+
+def parametrised(keep):
+    return pytest.fixture(params=cases(keep), ids=str)(lambda request: request.param)
+
+
+case = parametrised(lambda name, kind: True)
+# columns with atoms and a density have no joint density; the null has its own tests
+case_with_density = parametrised(lambda name, kind: name != "null" or kind == "discrete")
+discrete_case = parametrised(lambda name, kind: kind == "discrete")
+dependent_case = parametrised(lambda name, kind: name != "null")
+gaussian_case = parametrised(lambda name, kind: name == "gaussian")
