@@ -33,7 +33,7 @@ $(BIN)/python:
 	touch $@
 
 .venv/installed-test: $(PROJECT) | $(BIN)/python
-	$(PIP) -e '.[test]'
+	$(PIP) -e '.[test,baselines]'
 	touch $@ .venv/installed-demo
 
 clean:

@@ -1,5 +1,23 @@
 """Markov networks from any table: continuous, discrete or mixed columns, no distribution assumed."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpmnet.estimator import GPM, fit
+    from gpmnet.network import MarkovNetwork
+
 __version__ = "0.1.0.dev0"
 
-__all__ = ["__version__"]
+__all__ = ["GPM", "MarkovNetwork", "__version__", "fit"]
+
+_HOME = {"GPM": "gpmnet.estimator", "fit": "gpmnet.estimator", "MarkovNetwork": "gpmnet.network"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names when they are first used, so that `import gpmnet` costs nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'gpmnet' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

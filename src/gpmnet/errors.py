@@ -30,6 +30,15 @@ def quote(name: object, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 2] + "…" + text[-1]
 
 
+def one_line(error: object) -> str:
+    r"""Return another library's message as a piece of a one-line message.
+
+    >>> one_line("first\n  second ")
+    'first second'
+    """
+    return " ".join(str(error).split())
+
+
 def quote_all(names: list[str] | tuple[str, ...], most: int = 5) -> str:
     """Quote the first few names, and count the rest.
 

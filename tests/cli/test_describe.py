@@ -1,13 +1,18 @@
 import json
+import os
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 
-def gpmnet(*arguments):
+def gpmnet(*arguments, env=None):
     return subprocess.run(
-        [sys.executable, "-m", "gpmnet", *map(str, arguments)], capture_output=True, text=True
+        [sys.executable, "-m", "gpmnet", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=os.environ | (env or {}),
     )
 
 
@@ -41,7 +46,7 @@ def test_describe_speaks_json(table):
         (["describe", "{table}", "--kinds", "zip=discrete"], "the column 'zip'"),
         (["describe", "{table}", "--kinds", "dose"], "--kinds expects COL=KIND, got 'dose'"),
         (["describe", "{table}", "--kinds", "{not json"], "--kinds is not valid JSON"),
-        (["describe", "{table}", "--separator", "ab"], "--separator must be one character"),
+        (["describe", "{table}", "--separator", "ab"], "separator must be one ASCII character"),
         (["describe", "{table}", "--nonsense"], "No such option"),
     ],
 )
@@ -59,8 +64,37 @@ def test_kinds_with_commas_go_in_as_json(write):
     assert json.loads(done.stdout)["columns"][0]["kind"] == "discrete"
 
 
-def test_version_and_demo():
+def test_version():
     assert gpmnet("--version").stdout.startswith("gpmnet 0.")
-    demo = gpmnet("demo")
-    assert demo.returncode == 0
-    assert "13 continuous, 1 discrete" in demo.stdout
+
+
+def test_names_outside_the_terminals_encoding_are_escaped(write):
+    path = write("t.csv", "größe→,x\n" + "".join(f"{i / 7},{i % 9}\n" for i in range(90)))
+    env = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = gpmnet("describe", path, env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gr\\xf6\\xdfe\\u2192" in done.stdout
+    assert json.loads(gpmnet("describe", path, "--json", env=env).stdout)["columns"][0]["name"] == "größe→"
+
+
+def test_ranges_of_dates_and_many_notes_are_printed_for_people(write):
+    names = ",".join(["when", *["x"] * 9])
+    rows = "".join(
+        f"2020-01-{i + 1:02},{','.join(str(i * i % 29 + k) for k in range(9))}\n" for i in range(28)
+    )
+    done = gpmnet("describe", write("t.csv", f"{names}\n{rows}"))
+    assert "2020-01-01 to 2020-01-28" in done.stdout
+    assert done.stdout.count("is repeated") == 5
+    assert "3 more notes" in done.stdout
+
+
+def test_sheet_can_be_chosen(tmp_path):
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        for name in ("first", "second"):
+            frame = pd.DataFrame({f"{name} x": range(0, 90, 3), f"{name} y": [i * i for i in range(30)]})
+            frame.to_excel(book, sheet_name=name, index=False)
+    done = gpmnet("describe", tmp_path / "t.xlsx", "--json", "--sheet", "second")
+    assert [column["name"] for column in json.loads(done.stdout)["columns"]] == ["second x", "second y"]
+    missing = gpmnet("describe", tmp_path / "t.xlsx", "--sheet", "third")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "has no sheet 'third'; its sheets are 'first', 'second'" in missing.stderr

@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,6 +53,33 @@ def test_a_gap_is_not_a_level():
         {"a": np.where(np.isnan(two), 0, 1), "b": np.where(np.isnan(two), np.nan, RNG.integers(0, 2, N))}
     )
     assert describe(frame).duplicates == {}
+
+
+def test_few_rows_agree_by_chance():
+    values = np.random.default_rng(0).normal(size=(8, 5000))
+    assert describe(values).duplicates == {}
+    yes_or_no = np.random.default_rng(0).integers(0, 2, (12, 200))
+    assert describe(yes_or_no).duplicates == {}
+    enough = np.random.default_rng(0).normal(size=(20, 500))
+    enough[:, 7] = -(enough[:, 3] ** 3)
+    assert describe(enough).duplicates == {"x8": "x4"}
+
+
+def test_long_ordered_categories_are_compared_by_order():
+    order, other = RNG.permutation(N), RNG.permutation(N)
+    levels = [f"{i:03}" for i in range(N)]
+    ordered = {
+        name: pd.Categorical.from_codes(codes, levels, ordered=True)
+        for name, codes in (("a", order), ("b", other), ("c", N - 1 - order))
+    }
+    frame = pd.DataFrame(ordered | {"d": order**2 + 0.5})
+    assert describe(frame).duplicates == {"c": "a", "d": "a"}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_huge_numbers_do_not_overflow():
+    x = RNG.uniform(-1, 1, size=N) * 1.7e308
+    assert describe(pd.DataFrame({"x": x, "y": -x, "z": RNG.normal(size=N)})).duplicates == {"y": "x"}
 
 
 @given(st.integers(0, 10_000))

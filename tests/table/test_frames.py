@@ -12,6 +12,7 @@ from hypothesis.extra.pandas import column, data_frames, range_indexes
 
 from gpmnet.errors import InputError
 from gpmnet.table import describe, load_table
+from gpmnet.table.raw import unique_names
 
 
 @pytest.fixture
@@ -142,12 +143,12 @@ def test_objects_that_are_numbers_dates_or_booleans():
     ("source", "words"),
     [
         (np.zeros(5), "two dimensions"),
-        (np.zeros((5, 2), dtype=complex), "not a table of numbers"),
+        (np.zeros((5, 2), dtype=complex), "Complex data"),
         (np.zeros((5, 1)), "1 column"),
         (np.zeros((1, 3)), "1 row"),
         (42, "cannot read a table from int"),
         ([[1, 2], [3]], "not of equal length"),
-        (pd.DataFrame({"a": [[1], [2]], "b": [1, 2]}), "column 'a' holds values of type list"),
+        (pd.DataFrame({"a": [[1], [2]], "b": [1, 2]}), "'a': values of type list"),
         (pd.DataFrame({"a": [1.0, 2, 3], "b": [1, 1, 1]}), "fewer than two usable columns"),
         (pd.DataFrame({"a": [1.0, -np.inf, 3], "b": [1, 2, 3]}), "column 'a' holds -inf in row 2"),
     ],
@@ -155,6 +156,84 @@ def test_objects_that_are_numbers_dates_or_booleans():
 def test_bad_sources(source, words):
     with pytest.raises(InputError, match=words):
         load_table(source)
+
+
+def test_columns_of_lists_bytes_and_the_like_are_ignored_with_that_reason():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 2)), columns=["x", "y"])
+    frame["tags"] = [[i % 3] if i else None for i in range(30)]
+    frame["raw"] = [b"a", b"b", b"c"] * 10
+    frame["struct"] = [{"k": i % 2} for i in range(30)]
+    for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        schema = describe(source)
+        assert [schema[name].kind for name in ("tags", "raw", "struct")] == ["ignored"] * 3
+        assert schema["tags"].why == "values of type list"
+        assert (schema["tags"].n_missing, schema["tags"].n_distinct) == (1, 3)
+        assert schema["raw"].why == "values of type bytes"
+        assert load_table(source).names == ("x", "y")
+
+
+def test_masks_are_gaps():
+    values = np.ma.masked_less(np.random.default_rng(0).normal(size=(40, 2)), 0)
+    assert [c.n_missing for c in describe(values)] == values.mask.sum(axis=0).tolist()
+    words = np.ma.array(np.resize(["a", "b"], (20, 2)), mask=np.resize([True, False, False], (20, 2)))
+    assert describe(words)["x1"].n_missing == words.mask[:, 0].sum()
+
+
+def test_moments_and_bytes_in_arrays():
+    when = np.datetime64("1970-01-01", "ns") + np.arange(60).reshape(30, 2) ** 2 * np.timedelta64(1, "D")
+    when[3, 0] = "NaT"
+    schema = describe(when)
+    assert (schema["x1"].high, schema["x1"].n_missing, schema["x1"].dates) == (58**2, 1, True)
+    assert describe(np.resize(np.array([b"gr\xc3\xbcn", b"rot"]), (20, 2)).T.reshape(20, 2))["x1"].levels == (
+        "grün",
+        "rot",
+    )
+
+
+def test_lists_may_mix_numbers_gaps_and_text():
+    rows = [[i * 0.5, "ab"[i % 2]] for i in range(20)]
+    rows[3] = [float("nan"), None]
+    rows[4][1] = float("nan")
+    schema = describe(rows)
+    assert (schema["x1"].kind, schema["x1"].n_missing) == ("continuous", 1)
+    assert (schema["x2"].levels, schema["x2"].n_missing) == (("a", "b"), 2)
+
+
+def test_record_batches(frame):
+    batch = pa.RecordBatch.from_pandas(frame)
+    assert describe(batch).columns == describe(pa.Table.from_pandas(frame)).columns
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_table_shares_no_memory_with_its_source(dtype):
+    values = np.random.default_rng(0).normal(size=(30, 3)).astype(dtype)
+    for source in (values, pd.DataFrame(values, copy=False)):
+        table = load_table(source)
+        assert not np.shares_memory(table.numbers, values)
+        assert table.numbers.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"names": ["a"]}, "names: only for arrays"), ({"header": True}, "header: only for files")],
+)
+def test_options_that_mean_nothing_for_a_frame_are_refused(frame, options, words):
+    with pytest.raises(InputError, match=words):
+        describe(frame, **options)
+
+
+def test_a_table_loads_as_itself_but_takes_no_options(frame):
+    table = load_table(frame)
+    assert load_table(table) is table
+    with pytest.raises(InputError, match="when the table is first loaded"):
+        load_table(table, kinds={"stage": "ignored"})
+
+
+def test_many_repeated_names_are_made_unique_quickly():
+    names, warnings = unique_names(["x"] * 20_000)
+    assert len(set(names)) == 20_000
+    assert (names[-1], len(warnings)) == ("x_20000", 19_999)
 
 
 def test_names_must_match_the_array():

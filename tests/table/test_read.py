@@ -1,7 +1,12 @@
 import gzip
+import io
+import os
+import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gpmnet.errors import InputError
@@ -9,6 +14,10 @@ from gpmnet.table import describe, load_table
 
 ROWS = "".join(f"{i * 0.37:.2f},{'red' if i % 3 else 'blue'},{i % 7}\n" for i in range(40))
 CSV = "size,colour,score\n" + ROWS
+DAMAGED_GZIP = gzip.compress(CSV.encode() * 50)[:40] + b"\xff" * 60
+with zipfile.ZipFile(BUFFER := io.BytesIO(), "w") as archive:
+    archive.writestr("[Content_Types].xml", "<no xml")
+NO_EXCEL = BUFFER.getvalue()
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|", " "])
@@ -30,6 +39,10 @@ def test_encodings_are_found(write, encoding):
     schema = describe(write("t.csv", CSV.replace("red", "naïve").replace("size", "größe"), encoding))
     assert schema.names[0] == "größe"
     assert schema["colour"].levels == ("blue", "naïve")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(write):
+    assert describe(write("t.csv", CSV, "utf-8-sig"), encoding="utf-8").names[0] == "size"
 
 
 def test_quoted_fields_with_separators_newlines_and_quotes(write):
@@ -118,6 +131,31 @@ def test_excel(tmp_path):
     assert "dates" in schema["when"].why
 
 
+def test_excel_that_starts_further_down_and_has_sheets(tmp_path):
+    frame = pd.DataFrame({"x": np.arange(30) / 7, "c": list("abc") * 10})
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        frame.to_excel(book, sheet_name="data", index=False, startrow=3, startcol=1)
+        frame.to_excel(book, sheet_name="more", index=False)
+    schema = describe(tmp_path / "t.xlsx")
+    assert schema.names == ("x", "c")
+    assert schema.n_rows == 30
+    assert schema.warnings == ("sheet 'data' was read; there are others: 'more'",)
+    assert describe(tmp_path / "t.xlsx", sheet=1).columns == schema.columns
+    with pytest.raises(InputError, match="has no sheet '2'"):
+        describe(tmp_path / "t.xlsx", sheet=2)
+
+
+def test_sheets_are_for_excel_only(write):
+    with pytest.raises(InputError, match=r"sheet is for \.xlsx files only"):
+        describe(write("t.csv", CSV), sheet="a")
+
+
+def test_transposed_parquet_keeps_whole_numbers_as_names(tmp_path):
+    wide = pa.table({"id": [7, None, 9], **{f"s{i}": [i * 0.5, i % 3 + 0.25, i * i + 0.5] for i in range(9)}})
+    pq.write_table(wide, tmp_path / "t.parquet")
+    assert describe(tmp_path / "t.parquet", transpose=True).names == ("7", "column_2", "9")
+
+
 def test_parquet_leaves_the_pandas_index_out(tmp_path):
     frame = pd.DataFrame({"x": np.arange(9) / 7, "y": np.arange(9) * 0.5}, index=list("abcdefghi"))
     frame.to_parquet(tmp_path / "t.parquet")
@@ -138,9 +176,15 @@ def test_parquet_leaves_the_pandas_index_out(tmp_path):
         ("t.csv", b'a,b,c\n1,"x\ny",3\n4,5\n', "line 4: 2 fields where 3"),
         ("t.csv", b"a,b\n\x81\x8d,2\n3,4\n", "not text in UTF-8 or Windows-1252"),
         ("t.csv", b"a,b\n1,\x00\n", "NUL bytes"),
+        ("t.csv", b"\xef\xbb\xbfa,b\n1,\xff\n", "starts as utf-8"),
+        ("t.csv", "a,b\n1,2\n".encode("utf-16") + b"\0", "starts as utf-16"),
         ("t.csv.gz", b"not gzip at all", "cannot be read"),
+        ("t.csv.gz", DAMAGED_GZIP, "cannot be read"),
+        ("t.parquet.gz", b"whatever", "only text files are read compressed"),
         ("t.parquet", b"not parquet at all", "not a readable Parquet"),
         ("t.xlsx", b"not excel at all", "not a readable Excel"),
+        ("t.xlsx", b"PK\x03\x04 but damaged", "not a readable Excel"),
+        ("t.xlsx", NO_EXCEL, "not a readable Excel"),
         ("t.docx", b"whatever", "unknown format '.docx'"),
         ("t.csv", b"a,b\n1,2\n3,inf\n5,6\n", "column 'b' holds inf in row 2"),
     ],
@@ -165,6 +209,11 @@ def test_no_such_file_and_folder(tmp_path):
         load_table("parkay")
     with pytest.raises(InputError, match="is a folder"):
         load_table(tmp_path)
+    with pytest.raises(InputError, match="cannot be opened: File name too long"):
+        load_table("a" * 300 + ".csv")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="no ordinary file"):
+        load_table(tmp_path / "pipe")
     path = tmp_path / "t.csv"
     path.write_text(CSV)
     with pytest.raises(InputError, match="unknown encoding"):

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import Annotated, Any
+from io import TextIOWrapper
+from typing import Annotated
 
 import typer
 
 from gpmnet import __version__
-from gpmnet.errors import InputError, MissingExtraError, quote
+from gpmnet.cli.bench import bench_app
+from gpmnet.cli.fit import demo, fit
+from gpmnet.cli.options import (
+    AsJson,
+    Header,
+    Kinds,
+    Na,
+    Separator,
+    Sheet,
+    TablePath,
+    TextEncoding,
+    Transpose,
+    parse_kinds,
+    parse_list,
+)
+from gpmnet.cli.simulate import simulate
+from gpmnet.errors import InputError, MissingExtraError
 
 app = typer.Typer(
     name="gpmnet",
@@ -19,30 +35,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-TablePath = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, .txt (also .gz), .parquet or .xlsx file.")
-]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COL=KIND,...",
-        help="Overrule kinds: continuous, ordinal, discrete or ignored. For names with a comma give JSON: "
-        '\'{"a,b": "discrete"}\'.',
-    ),
-]
-Na = Annotated[str, typer.Option(metavar="A,B", help="Spellings that mean missing in every column.")]
-Transpose = Annotated[
-    bool, typer.Option("--transpose", help="Variables are in rows, their names in the first column.")
-]
-Separator = Annotated[str | None, typer.Option(help="Field separator; found by itself unless given.")]
-TextEncoding = Annotated[
-    str | None, typer.Option("--encoding", help="Text encoding; found by itself unless given.")
-]
-Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+app.command()(fit)
+app.command()(demo)
+app.command()(simulate)
+app.add_typer(bench_app)
 
 
 def _version(value: bool) -> None:
@@ -69,6 +65,7 @@ def describe(
     separator: Separator = None,
     encoding: TextEncoding = None,
     header: Header = None,
+    sheet: Sheet = None,
     as_json: AsJson = False,
     every: Annotated[bool, typer.Option("--all", help="Print all columns, however many.")] = False,
 ) -> None:
@@ -76,68 +73,27 @@ def describe(
     from gpmnet.cli.show import show_schema
     from gpmnet.table import describe as describe_table
 
-    options = reading_options(transpose, separator, encoding, header)
-    schema = describe_table(table, kinds=parse_kinds(kinds), na=parse_list(na), **options)
+    schema = describe_table(
+        table,
+        kinds=parse_kinds(kinds),
+        na=parse_list(na),
+        transpose=transpose,
+        separator=separator,
+        encoding=encoding,
+        header=header,
+        sheet=sheet,
+    )
     if as_json:
-        typer.echo(json.dumps(schema.to_dict(), ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(schema.to_dict(), indent=1))
     else:
         show_schema(schema, title=str(table), most=None if every else 200)
 
 
-@app.command()
-def demo() -> None:
-    """Describe a real mixed table that comes with scikit-learn; nothing is downloaded."""
-    from gpmnet.cli.demo import demo_table
-    from gpmnet.cli.show import show_schema
-    from gpmnet.table import describe as describe_table
-
-    name, frame = demo_table()
-    show_schema(describe_table(frame), title=name, most=None)
-
-
-def parse_list(text: str) -> list[str]:
-    """Split at commas.
-
-    >>> parse_list("NA, -")
-    ['NA', '-']
-    """
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def parse_kinds(given: list[str] | None) -> dict[str, str]:
-    """Return kinds by column from `a=discrete,b=ordinal` or from a JSON object.
-
-    >>> parse_kinds(["a=discrete,b=ordinal"])
-    {'a': 'discrete', 'b': 'ordinal'}
-    """
-    kinds: dict[str, str] = {}
-    for text in given or []:
-        if text.lstrip().startswith("{"):
-            try:
-                kinds |= {str(name): str(kind) for name, kind in json.loads(text).items()}
-            except json.JSONDecodeError as error:
-                raise InputError(f"--kinds is not valid JSON: {error}") from error
-            continue
-        for part in parse_list(text):
-            name, equals, kind = part.rpartition("=")
-            if not equals:
-                raise InputError(f"--kinds expects COL=KIND, got {quote(part)}")
-            kinds[name.strip()] = kind.strip()
-    return kinds
-
-
-def reading_options(
-    transpose: bool, separator: str | None, encoding: str | None, header: bool | None
-) -> dict[str, Any]:
-    """Return the options of reading a file that were given."""
-    separator = {"\\t": "\t", "tab": "\t", "space": r"\s+"}.get(separator, separator) if separator else None
-    if separator is not None and len(separator) != 1 and separator != r"\s+":
-        raise InputError(f"--separator must be one character, tab or space; got {quote(separator)}")
-    return {"transpose": transpose, "separator": separator, "encoding": encoding, "header": header}
-
-
 def main() -> None:
     """Run the program; a user's mistake is one line on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # names from the data may not exist in the terminal's encoding
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except (InputError, MissingExtraError) as error:

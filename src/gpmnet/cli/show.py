@@ -10,9 +10,12 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from gpmnet.network import MarkovNetwork
 from gpmnet.table import Column, Schema
+from gpmnet.table.parse import date_text
 from gpmnet.table.schema import Kind
 
+_MOST_WARNINGS = 5
 _STYLE: dict[Kind, str] = {"continuous": "cyan", "ordinal": "blue", "discrete": "magenta", "ignored": "dim"}
 
 
@@ -63,8 +66,10 @@ def show_schema(schema: Schema, title: str, most: int | None) -> None:
     gaps = [column for column in schema.active if column.n_missing]
     if gaps:
         out.print(Text(f"{len(gaps):,} active columns have missing values"))
-    for warning in schema.warnings:
+    for warning in schema.warnings[:_MOST_WARNINGS]:
         out.print(Text(f"note: {plain(warning, 300)}"))
+    if len(schema.warnings) > _MOST_WARNINGS:
+        out.print(Text(f"… and {len(schema.warnings) - _MOST_WARNINGS:,} more notes; --json prints them"))
 
 
 def levels_or_range(column: Column) -> str:
@@ -73,6 +78,8 @@ def levels_or_range(column: Column) -> str:
         return f"{len(column.levels)}: " + ", ".join(column.levels)
     if column.low is None or column.high is None:
         return ""
+    if column.dates:
+        return f"{date_text(column.low)} to {date_text(column.high)}"
     return f"{column.low:.6g} to {column.high:.6g}"
 
 
@@ -80,3 +87,33 @@ def _notes(column: Column) -> tuple[str, ...]:
     if column.duplicate_of is None:
         return column.notes
     return (f"says the same as {plain(column.duplicate_of, 40)}, which stands for it", *column.notes)
+
+
+def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None:
+    """Print the strongest edges, and which variables have none."""
+    out = console()
+    edges = network.edges
+    out.print(Text(repr(network)))
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("edge", "strength", "sign", "p", "q"):
+        table.add_column(heading, justify="left" if heading == "edge" else "right")
+    strongest = edges.sort_values("strength", ascending=False).head(most)
+    for row in strongest.itertuples(index=False):
+        table.add_row(
+            Text(f"{plain(str(row.source), 40)} - {plain(str(row.target), 40)}"),
+            f"{row.strength:.2f}",
+            {1.0: "+", -1.0: "-"}.get(float(row.sign), ""),  # type: ignore[arg-type]
+            f"{row.p_value:.1e}",
+            f"{row.q_value:.1e}",
+        )
+    out.print(table)
+    if len(edges) > most:
+        out.print(Text(f"… and {len(edges) - most:,} weaker edges in edges.csv"))
+    joined = set(edges["source"]) | set(edges["target"])
+    alone = [name for name in network.names if name not in joined]
+    if alone:
+        listed = ", ".join(plain(name, 40) for name in alone[:10])
+        rest = f" and {len(alone) - 10:,} more" if len(alone) > 10 else ""
+        out.print(Text(f"without an edge: {listed}{rest}"))
+    for warning in schema.warnings:
+        out.print(Text(f"note: {plain(warning, 300)}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -224,8 +225,23 @@ class MarkovNetwork:
             graph.add_node(name, **({"kind": self.kinds[at]} if self.kinds else {}))
         for row in self.edges.itertuples(index=False):
             known = {name: float(getattr(row, name)) for name in STATISTICS}
-            graph.add_edge(str(row.source), str(row.target), **{k: v for k, v in known.items() if not np.isnan(v)})
+            graph.add_edge(
+                str(row.source), str(row.target), **{k: v for k, v in known.items() if not np.isnan(v)}
+            )
         return graph
+
+    def save(self, folder: str | Path) -> None:
+        """Save to a folder as `network.json` and `omega.safetensors`; `MarkovNetwork.load` reads them back."""
+        from gpmnet.network.store import save_network
+
+        save_network(self, folder)
+
+    @staticmethod
+    def load(folder: str | Path) -> MarkovNetwork:
+        """Return a saved network."""
+        from gpmnet.network.store import load_network
+
+        return load_network(folder)
 
     def __repr__(self) -> str:
         level = f" at FDR {self.fdr:g}" if self.fdr is not None else ""

@@ -4,17 +4,23 @@ Two columns are duplicates if each is a function of the other: a one-to-one rela
 occur, a strictly monotone map (up or down) where many do. Given one of them, the other is known, so no test
 could tell their neighbours apart. The first stands for all; the others are left out of the fit and the
 network joins each to the one that stands for it, and to nothing else.
+
+In a table of few rows, unrelated columns agree by chance. A pair counts only if fewer than one in a million
+tables of as many independent columns would hold one like it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 RELABELLED_UP_TO = 64
 _PROBES = 128
+_LOG_CHANCE = math.log(1e-6)
 
 
 def find_duplicates(
@@ -40,24 +46,42 @@ def find_duplicates(
     if few:
         at = sorted(few)
         codes = np.column_stack([few[i] for i in at])
-        twins |= _twins(_equal_at_probes(codes), at, lambda i: _by_first_use(codes[:, i]))
-    twins |= _twins(_order_at_probes(many), list(many_at), lambda i: _by_order(many[:, i]))
-    return twins
+        twins |= _twins(_equal_at_probes(codes), at, lambda i: _by_first_use(codes[:, i]), relabelled=True)
+    ordered = _twins(_order_at_probes(many), list(many_at), lambda i: _by_order(many[:, i]), relabelled=False)
+    return twins | ordered
 
 
-def _twins(summary: NDArray[np.uint8], at: list[int], canonical: Callable[[int], bytes]) -> dict[int, int]:
+def _twins(
+    summary: NDArray[np.uint8],
+    at: list[int],
+    canonical: Callable[[int], NDArray[np.int32]],
+    relabelled: bool,
+) -> dict[int, int]:
     if len(summary) < 2:
         return {}
     _, group, size = np.unique(summary, axis=0, return_inverse=True, return_counts=True)
     seen: dict[tuple[int, bytes], int] = {}
     twins: dict[int, int] = {}
     for i in np.flatnonzero(size[group.ravel()] > 1):
-        key = (int(group.ravel()[i]), canonical(int(i)))
-        if key in seen:
-            twins[at[i]] = seen[key]
-        else:
+        ranks = canonical(int(i))
+        key = (int(group.ravel()[i]), ranks.tobytes())
+        if key not in seen:
             seen[key] = at[i]
+        elif _log_coincidences(ranks, relabelled, len(at)) < _LOG_CHANCE:
+            twins[at[i]] = seen[key]
     return twins
+
+
+def _log_coincidences(ranks: NDArray[np.int32], relabelled: bool, n_columns: int) -> float:
+    """Bound the log of how many pairs like this one are expected among independent columns.
+
+    A column whose values occur c_1, c_2, ... times can be arranged in n! / (c_1! c_2! ...) ways. Those that a
+    monotone map takes to each other are two; a relabelling, at most as many as its values can be permuted.
+    """
+    counts = np.unique(ranks[ranks >= 0], return_counts=True)[1]
+    arrangements = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
+    alike = gammaln(len(counts) + 1) if relabelled else math.log(2)
+    return float(2 * math.log(n_columns) - math.log(2) + alike - arrangements)
 
 
 def _probes(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -73,7 +97,7 @@ def _equal_at_probes(codes: NDArray[np.integer]) -> NDArray[np.uint8]:
 def _order_at_probes(values: NDArray[np.floating]) -> NDArray[np.uint8]:
     """Return the signs of x[a] - x[b], flipped so that the first nonzero one is positive; NaN counts as 2."""
     a, b = _probes(values.shape[0])
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         sign = np.sign(values[a] - values[b])
     known = np.nan_to_num(sign, nan=0.0)
     first = np.argmax(known != 0, axis=0)
@@ -81,17 +105,19 @@ def _order_at_probes(values: NDArray[np.floating]) -> NDArray[np.uint8]:
     return np.nan_to_num(sign, nan=2.0).astype(np.int8).T.view(np.uint8)
 
 
-def _by_first_use(codes: NDArray[np.integer]) -> bytes:
-    """Return the values numbered in the order of first use: equal for one-to-one relabellings."""
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+def _by_first_use(codes: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return the values numbered in the order of first use (-1: missing): equal for relabellings."""
+    present = codes >= 0
+    _, first, inverse = np.unique(codes[present], return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int32)
     rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    missing = b"gap%d" % int(rank[inverse[np.argmin(codes)]]) if codes.min() < 0 else b""
-    return rank[inverse].tobytes() + missing
+    ranks = np.full(len(codes), -1, dtype=np.int32)
+    ranks[present] = rank[inverse]
+    return ranks
 
 
-def _by_order(values: NDArray[np.floating]) -> bytes:
-    """Replace values by dense ranks, reversed if that makes the first row's rank smaller."""
+def _by_order(values: NDArray[np.floating]) -> NDArray[np.int32]:
+    """Replace values by dense ranks (-1: missing), reversed if that makes the first row's rank smaller."""
     present = ~np.isnan(values)
     uniques, inverse = np.unique(values[present], return_inverse=True)
     for candidate in inverse:
@@ -101,4 +127,4 @@ def _by_order(values: NDArray[np.floating]) -> bytes:
             break
     ranks = np.full(len(values), -1, dtype=np.int32)
     ranks[present] = inverse
-    return ranks.tobytes()
+    return ranks

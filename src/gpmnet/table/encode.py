@@ -92,7 +92,7 @@ def normal_scores(
         ordered = np.take_along_axis(block, order, axis=1)
         tied = np.flatnonzero(np.any(ordered[:, 1:] == ordered[:, :-1], axis=1))
         if tied.size:
-            noise = _noise([names[start + at] for at in tied], n, seed)
+            noise = name_noise([names[start + at] for at in tied], n, seed)
             order[tied] = np.lexsort((noise, block[tied]), axis=1)
         np.put_along_axis(scores[start : start + len(block)], order, quantiles[None, :], axis=1)
     return scores.T
@@ -133,7 +133,7 @@ def centred_indicators(
     return indicators, owner
 
 
-def _noise(names: list[str], n: int, seed: int) -> NDArray[np.uint64]:
+def name_noise(names: list[str], n: int, seed: int) -> NDArray[np.uint64]:
     """Return noise for each (name, row): splitmix64 of a key of the name, advanced by the row."""
     keys = np.array([_key(name, seed) for name in names], dtype=np.uint64)
     with np.errstate(over="ignore"):

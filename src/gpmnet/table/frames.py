@@ -1,13 +1,12 @@
 """Data frames and arrays to `RawTable`: the only file that knows data-frame libraries.
 
 pandas, polars and pyarrow are read through narwhals. Numeric columns go into one matrix in one call;
-the rest is turned into codes and labels, and text is parsed by `gpmnet.table.parse`.
+the rest is turned into codes and labels, and put together by `gpmnet.table.assemble`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -19,25 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, quote
-from gpmnet.table.parse import MISSING_SPELLINGS, Parsed, date_number, parse_spellings
-from gpmnet.table.raw import Labelled, RawTable, check_finite, check_shape, unique_names
+from gpmnet.table.assemble import AnyColumn, Dates, Text, Unusable, assemble, natural_order
+from gpmnet.table.parse import date_number
+from gpmnet.table.raw import Labelled, RawTable, check_shape, unique_names
 
 _DAY = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A column of text by its distinct, stripped spellings; code -1 is missing."""
-
-    codes: NDArray[np.int32]
-    spellings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Dates:
-    """A column of moments, in days since 1970."""
-
-    numbers: NDArray[np.float64]
 
 
 def is_frame(data: object) -> bool:
@@ -60,38 +45,65 @@ def from_frame(data: Any, na: frozenset[str] = frozenset(), warnings: Sequence[s
     names, renamed = unique_names(given)
     check_shape(len(frame), len(names))
     numeric = [at for at, dtype in enumerate(frame.schema.dtypes()) if dtype.is_numeric()]
-    columns: dict[int, Any] = {}
+    columns: dict[int, AnyColumn] = {}
     for at in sorted(set(range(len(names))) - set(numeric)):
         columns[at] = _column(frame[:, at], names[at])
     numbers = _matrix(frame, numeric)
-    return _assemble(names, numbers, np.array(numeric, dtype=np.intp), columns, na, (*warnings, *renamed))
+    return assemble(names, numbers, np.array(numeric, dtype=np.intp), columns, na, (*warnings, *renamed))
 
 
 def from_array(
-    data: NDArray[Any], names: Sequence[object] | None = None, na: frozenset[str] = frozenset()
+    data: NDArray[Any],
+    names: Sequence[object] | None = None,
+    na: frozenset[str] = frozenset(),
+    warnings: Sequence[str] = (),
 ) -> RawTable:
     """Return the raw form of a two-dimensional NumPy array; columns are called x1, x2, ... unless named."""
     if data.dtype.names is not None:
-        return from_frame(pd.DataFrame({name: data[name] for name in data.dtype.names}), na)
+        fields = [_plain(data[field]) for field in data.dtype.names]
+        if any(field.ndim != 1 for field in fields):
+            raise InputError("an array with named fields must have one dimension, and so must its fields")
+        if names is not None:
+            raise InputError("names cannot be given for an array that names its fields")
+        return from_frame(pd.DataFrame(dict(zip(data.dtype.names, fields, strict=True))), na, warnings)
+    data = _plain(data)
     if data.ndim != 2:
         raise InputError(f"an array must have two dimensions (rows, columns); this one has {data.ndim}")
     if names is not None and len(names) != data.shape[1]:
         raise InputError(f"{len(names)} names were given for {data.shape[1]} columns")
     given = [f"x{i + 1}" for i in range(data.shape[1])] if names is None else list(names)
-    unique, warnings = unique_names(given)
+    unique, renamed = unique_names(given)
+    warnings = (*warnings, *renamed)
+    if data.dtype.kind == "c":
+        raise InputError("Complex data not supported: a table holds real numbers or text")
     check_shape(*data.shape)
     if data.dtype.kind in "iuf":
         numbers = data if data.dtype in (np.float32, np.float64) else data.astype(np.float64)
-        return _assemble(unique, numbers, np.arange(data.shape[1]), {}, na, warnings)
-    if data.dtype.kind not in "bOUSM":
+        return assemble(unique, numbers, np.arange(data.shape[1]), {}, na, warnings)
+    if data.dtype.kind not in "bOU":
         raise InputError(f"an array of type {data.dtype} is not a table of numbers or text")
-    columns: dict[int, Any] = {}
+    columns: dict[int, AnyColumn] = {}
     for at in range(data.shape[1]):
         column = data[:, at]
         columns[at] = (
             _boolean(column) if data.dtype.kind == "b" else _objects(column.astype(object), unique[at])
         )
-    return _assemble(unique, np.empty((data.shape[0], 0)), np.arange(0), columns, na, warnings)
+    return assemble(unique, np.empty((data.shape[0], 0)), np.arange(0), columns, na, warnings)
+
+
+def _plain(data: NDArray[Any]) -> NDArray[Any]:
+    """Return an array without a mask, with bytes as text and moments as Python objects."""
+    gaps = np.ma.getmaskarray(data) if isinstance(data, np.ma.MaskedArray) else np.zeros((), dtype=bool)
+    data = np.asarray(data)
+    if data.dtype.kind == "S":
+        data = np.char.decode(data, "utf-8", "replace")
+    elif data.dtype.kind in "Mm":  # finer than a microsecond, NumPy hands out bare integers
+        data = data.astype(f"{data.dtype.kind}8[us]").astype(object)
+    if gaps.any():
+        numeric = data.dtype.kind in "iuf"
+        data = data.astype(np.float64 if numeric else object)
+        data[gaps] = np.nan if numeric else None
+    return data
 
 
 def _positional(data: Any) -> tuple[Sequence[object], Any]:
@@ -105,6 +117,9 @@ def _positional(data: Any) -> tuple[Sequence[object], Any]:
         shallow.columns = pd.Index([str(i) for i in range(len(given))])
         return given, shallow
     if _is_arrow(data):
+        import pyarrow as pa
+
+        data = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
         given = list(data.column_names)
         return given, data.rename_columns([str(i) for i in range(len(given))])
     frame = nw.from_native(data)
@@ -131,7 +146,7 @@ def _as_float(series: nw.Series[Any]) -> NDArray[np.float64]:
         return pd.to_numeric(pd.Series(series.to_list(), dtype=object), errors="raise").to_numpy(np.float64)
 
 
-def _column(series: nw.Series[Any], name: str) -> Any:
+def _column(series: nw.Series[Any], name: str) -> AnyColumn:
     dtype = series.dtype
     if isinstance(dtype, nw.Boolean) and not series.is_null().any():
         return _boolean(series.to_numpy())
@@ -154,18 +169,7 @@ def _categorical(values: list[str | None], labels: list[str], ordered: bool) -> 
     return column.take(np.arange(len(codes)))
 
 
-def natural_order(labels: Sequence[str]) -> list[str]:
-    """Sort labels, by value if all are whole numbers ("10" after "9").
-
-    >>> natural_order(["10", "9", "1"])
-    ['1', '9', '10']
-    """
-    if all(label.lstrip("-").isdecimal() for label in labels):
-        return sorted(labels, key=lambda label: (int(label), label))
-    return sorted(labels)
-
-
-def _objects(values: NDArray[np.object_], name: str) -> Labelled | NDArray[np.float64] | _Dates | _Text:
+def _objects(values: NDArray[np.object_], name: str) -> AnyColumn:
     """Read a column of Python objects: numbers, booleans, moments, or text."""
     gone = np.asarray(pd.isna(values), dtype=bool)
     present = values[~gone]
@@ -189,17 +193,18 @@ def _objects(values: NDArray[np.object_], name: str) -> Labelled | NDArray[np.fl
             raise InputError(
                 f"column {quote(name)} holds a value that is no ordinary number: {error}"
             ) from error
-        return _Dates(numbers) if convert is _moment else numbers
-    strange = [t for t in types if not issubclass(t, str | bool | np.bool_ | Real | Decimal | date)]
+        return Dates(numbers) if convert is _moment else numbers
+    plain = str | bool | np.bool_ | Real | Decimal | date
+    strange = sorted(t.__name__ for t in types if not issubclass(t, plain))
     if strange:
-        raise InputError(
-            f"column {quote(name)} holds values of type {strange[0].__name__}; "
-            "only numbers, text, booleans and dates can be used"
-        )
+        codes, labels = pd.factorize(np.array([*map(repr, values), ""], dtype=object)[:-1])
+        full = np.where(gone, -1, codes).astype(np.int32)
+        labelled = Labelled(full, tuple(labels), "text").take(np.arange(len(values)))
+        return Unusable(labelled, f"values of type {strange[0]}")
     codes, uniques = pd.factorize(np.array([str(value).strip() for value in present], dtype=object))
     full = np.full(len(values), -1, dtype=np.int32)
     full[~gone] = codes
-    return _Text(full, tuple(uniques))
+    return Text(full, tuple(uniques))
 
 
 def _moment(value: date) -> float:
@@ -210,79 +215,3 @@ def _moment(value: date) -> float:
 
 def _duration(value: timedelta) -> float:
     return value.total_seconds() / _DAY
-
-
-def _assemble(
-    names: tuple[str, ...],
-    numbers: NDArray[np.floating],
-    number_at: NDArray[np.intp],
-    columns: dict[int, Any],
-    na: frozenset[str],
-    warnings: Sequence[str],
-) -> RawTable:
-    """Parse the columns of text, then put numbers with numbers and labels with labels."""
-    parsed = _parse_texts({at: c for at, c in columns.items() if isinstance(c, _Text)}, na)
-    labelled: dict[int, Labelled] = {}
-    extra: dict[int, NDArray[np.float64]] = {}
-    notes: dict[int, tuple[str, ...]] = {}
-    dates: set[int] = set()
-    for at, column in columns.items():
-        value = column
-        if isinstance(column, _Text):
-            value = _finish_text(column, parsed[at])
-            if parsed[at].notes:
-                notes[at] = parsed[at].notes
-        if isinstance(value, Labelled):
-            labelled[at] = value
-        elif isinstance(value, _Dates):
-            dates.add(at)
-            extra[at] = value.numbers
-        else:
-            extra[at] = value
-    if extra:
-        numbers = np.column_stack([numbers, *extra.values()])
-        number_at = np.concatenate([number_at, np.array(list(extra), dtype=np.intp)])
-        order = np.argsort(number_at)
-        numbers, number_at = numbers[:, order], number_at[order]
-    check_finite(numbers, lambda at: names[number_at[at]])
-    return RawTable(names, numbers, number_at, labelled, notes, frozenset(dates), tuple(warnings))
-
-
-def _parse_texts(texts: dict[int, _Text], na: frozenset[str]) -> dict[int, Parsed]:
-    """Parse all columns of text: numbers and dates first, since they show how the file spells "missing"."""
-    parsed = {at: parse_spellings(text.spellings, given=na) for at, text in texts.items()}
-    marks: set[str] = set()
-    for at, text in texts.items():
-        if parsed[at].reading in ("number", "date"):
-            marks |= MISSING_SPELLINGS.intersection(text.spellings)
-    for at, text in texts.items():
-        if parsed[at].reading in ("text", "boolean") and marks.intersection(text.spellings):
-            parsed[at] = parse_spellings(text.spellings, frozenset(marks), na)
-    return parsed
-
-
-def _finish_text(text: _Text, parsed: Parsed) -> Labelled | NDArray[np.float64] | _Dates:
-    if parsed.reading in ("number", "date"):
-        lookup = np.array([np.nan if v is None else v for v in parsed.values] + [np.nan])
-        return lookup[text.codes] if parsed.reading == "number" else _Dates(lookup[text.codes])
-    if parsed.reading == "boolean":
-        labels = [_spelled(text.spellings, parsed, truth) for truth in (0.0, 1.0)]
-        codes_of = [-1 if v is None else int(v) for v in parsed.values]
-    else:
-        labels = natural_order(
-            [s for s, gone in zip(text.spellings, parsed.missing, strict=True) if not gone]
-        )
-        at = {label: i for i, label in enumerate(labels)}
-        codes_of = [-1 if gone else at[s] for s, gone in zip(text.spellings, parsed.missing, strict=True)]
-    codes = np.array([*codes_of, -1], dtype=np.int32)[text.codes]
-    column = Labelled(codes, tuple(labels), "text" if parsed.reading == "text" else "boolean")
-    return column.take(np.arange(len(codes)))
-
-
-def _spelled(spellings: tuple[str, ...], parsed: Parsed, truth: float) -> str:
-    """Return the file's own word for a truth value; True and False are spelled as Python does."""
-    for spelling, value in zip(spellings, parsed.values, strict=True):
-        if value == truth:
-            lowered = spelling.lower()
-            return lowered.capitalize() if lowered in ("true", "false") else spelling
-    return str(bool(truth))

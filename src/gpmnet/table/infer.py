@@ -7,8 +7,8 @@ The rules, in the order they are tried, for a column with m values of which u ar
 3. numbers
    a. a running counter (19 of 20 steps are +1), or a column called "id" whose values are mostly distinct:
       ignored as an identifier;
-   b. dates: continuous, in days since 1970;
-   c. at most 5 distinct values, each used 3 times on average or more: discrete;
+   b. at most 5 distinct values, each used 3 times on average or more: discrete;
+   c. dates: continuous, in days since 1970;
    d. whole numbers with at most 20 distinct values, used 5 times on average or more: ordinal;
    e. otherwise continuous;
 4. ordered categories: ordinal; booleans and unordered categories: discrete;
@@ -19,7 +19,7 @@ The rules, in the order they are tried, for a column with m values of which u ar
    d. otherwise discrete.
 
 Levels: at most 20 (and at most a tenth of the rows); a level needs 5 rows, or one in a thousand if that is
-more. The rest is pooled into "other".
+more. The rest is pooled into "other", or joins a neighbour where the levels have an order.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, quote
+from gpmnet.table.parse import date_text, parse_spellings
 from gpmnet.table.raw import Labelled
 from gpmnet.table.schema import Column, Encoding, Kind
 
@@ -39,11 +40,22 @@ FEW_VALUES = 5
 ORDINAL_VALUES = 20
 MAX_LEVELS = 20
 MIN_ROWS_PER_LEVEL = 5
-_ID_NAME = re.compile(r"(?i:^(?:.*[\s_.-])?(?:id|uuid|guid|rowid|index)$|^row$|^unnamed: 0$)|[a-z]I[Dd]$")
+_ID_NAME = re.compile(r"(?i:^(?:.*[\s_.-])?(?:id|uuid|guid|rowid)$|^(?:row|index|unnamed: 0)$)|[a-z]I[Dd]$")
 _SENTENCE = re.compile(r"(?:\S+\s+){3,}\S*[.!?]")
+_LARGEST_EXACT = 2.0**53  # beyond it, not every whole number is a float
 
 
-Forced = tuple[Kind, str]  # a kind that is already decided, and why
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A kind that is decided before the rules are tried, and why.
+
+    A firm one holds whatever the values are; the others were found by the rules before rows were dropped,
+    and hold unless the column has lost its variation.
+    """
+
+    kind: Kind
+    why: str
+    firm: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +107,8 @@ def _block_facts(block: NDArray[np.floating]) -> tuple[NDArray[np.generic], ...]
         whole &= np.all((piece == np.floor(piece)) | np.isnan(piece), axis=0)
     steps = np.zeros(k, dtype=np.intp)
     candidates = np.flatnonzero(whole & (present == n))
-    steps[candidates] = np.count_nonzero(np.diff(block[:, candidates], axis=0) == 1, axis=0)
+    with np.errstate(over="ignore"):
+        steps[candidates] = np.count_nonzero(np.diff(block[:, candidates], axis=0) == 1, axis=0)
     counter = steps >= max(0.95 * (n - 1), 10)
     commonest = _longest_run(ordered, fresh, present, distinct)
     return n - present, distinct, ordered[:, 0], ordered[np.arange(k), last], whole, counter, commonest
@@ -120,38 +133,40 @@ def number_column(
     at: int,
     values: NDArray[np.floating],
     facts: NumberFacts,
-    forced: Forced | None = None,
+    decided: Decided | None = None,
     dates: bool = False,
 ) -> tuple[Column, Coded | None]:
     """Apply the rules to one numeric column (column `at` of the facts)."""
     missing, distinct = int(facts.n_missing[at]), int(facts.n_distinct[at])
     m = len(values) - missing
-    kind, why = _number_kind(name, m, distinct, at, facts)
-    if dates and (kind != "ignored" or facts.counter[at]):
-        kind, why = "continuous", f"{distinct:,} dates, in days since 1970"
-    if forced is not None:
-        kind, why = forced
-        refuse_empty(name, kind, distinct)
-    low, high = (float(facts.low[at]), float(facts.high[at])) if distinct else (None, None)
-    if kind == "discrete" or (kind == "ordinal" and distinct <= FEW_VALUES):
-        coded = code_numbers(name, values)
-        coded = pool(name, coded, m, forced is not None, ordered=kind == "ordinal")
-        column = Column(name, kind, why, "codes", missing, distinct, coded.levels, notes=coded.notes)
-        return column, coded
-    encoding: Encoding = "none" if kind == "ignored" else "scores"
-    return Column(name, kind, why, encoding, missing, distinct, low=low, high=high), None
-
-
-def _number_kind(name: str, m: int, distinct: int, at: int, facts: NumberFacts) -> tuple[Kind, str]:
     empty = _no_variation(m, distinct, int(facts.commonest[at]))
-    if empty:
-        return "ignored", empty
-    if facts.counter[at]:
+    found = _number_kind(name, m, distinct, at, facts, dates)
+    kind, why = _settle(name, distinct, empty, found, decided)
+    low, high = (float(facts.low[at]), float(facts.high[at])) if distinct else (None, None)
+    notes: tuple[str, ...] = ()
+    if low is not None and high is not None and facts.whole[at] and max(-low, high) > _LARGEST_EXACT:
+        notes = ("whole numbers beyond 2^53 are known to 16 digits only",)
+    if kind == "discrete" or (kind == "ordinal" and distinct <= FEW_VALUES):
+        coded = code_numbers(name, values, dates)
+        coded = pool(name, coded, m, decided is not None and decided.firm, ordered=True)
+        notes += coded.notes
+        return Column(name, kind, why, "codes", missing, distinct, coded.levels, notes=notes), coded
+    encoding: Encoding = "none" if kind == "ignored" else "scores"
+    column = Column(name, kind, why, encoding, missing, distinct, (), low, high, dates=dates, notes=notes)
+    return column, None
+
+
+def _number_kind(
+    name: str, m: int, distinct: int, at: int, facts: NumberFacts, dates: bool
+) -> tuple[Kind, str]:
+    if facts.counter[at] and not dates:
         return "ignored", "a running counter: nearly every row is the one before plus 1"
-    if facts.whole[at] and looks_like_id(name) and distinct > max(m / 2, MAX_LEVELS):
+    if facts.whole[at] and not dates and looks_like_id(name) and distinct > max(m / 2, MAX_LEVELS):
         return "ignored", f"an identifier: called {quote(name)}, {distinct:,} of {m:,} values distinct"
     if distinct <= FEW_VALUES and m >= 3 * distinct:
-        return "discrete", f"{distinct} distinct numbers"
+        return "discrete", f"{distinct} distinct {'dates' if dates else 'numbers'}"
+    if dates:
+        return "continuous", f"{distinct:,} dates, in days since 1970"
     if facts.whole[at] and distinct <= ORDINAL_VALUES and m >= 5 * distinct:
         return "ordinal", f"whole numbers with {distinct} distinct values"
     if facts.whole[at]:
@@ -160,7 +175,7 @@ def _number_kind(name: str, m: int, distinct: int, at: int, facts: NumberFacts) 
 
 
 def label_column(
-    name: str, raw: Labelled, forced: Forced | None
+    name: str, raw: Labelled, decided: Decided | None
 ) -> tuple[Column, Coded | NDArray[np.float64] | None]:
     """Apply the rules to one column of labels.
 
@@ -168,17 +183,9 @@ def label_column(
     """
     counts = np.bincount(raw.codes[raw.codes >= 0], minlength=len(raw.labels))
     m, distinct = int(counts.sum()), int(np.count_nonzero(counts))
-    kind, why = _label_kind(name, raw, counts)
-    if forced is not None:
-        kind, why = forced
-        refuse_empty(name, kind, distinct)
-        if kind == "continuous" or (kind == "ordinal" and not raw.ordered and raw.origin != "boolean"):
-            lack = (
-                "its values are no numbers" if kind == "continuous" else "the order of its values is unknown"
-            )
-            raise InputError(
-                f"column {quote(name)} holds text such as {quote(raw.labels[0])}; it cannot be {kind}: {lack}"
-            )
+    empty = _no_variation(m, distinct, int(counts.max(initial=0)))
+    kind, why = _settle(name, distinct, empty, _label_kind(raw, counts), decided)
+    _refuse_text(name, kind, raw)
     if kind == "ignored":
         return Column(name, kind, why, "none", raw.n_missing, distinct), None
     if kind == "ordinal" and distinct > FEW_VALUES:
@@ -190,15 +197,24 @@ def label_column(
     coded = Coded(raw.codes.astype(np.int16), raw.labels, ())
     if len(raw.labels) > np.iinfo(np.int16).max:
         raise InputError(f"column {quote(name)} has {distinct:,} levels; it cannot be discrete")
-    coded = pool(name, coded, m, forced is not None, ordered=kind == "ordinal")
+    coded = pool(name, coded, m, decided is not None and decided.firm, ordered=kind == "ordinal")
     return Column(name, kind, why, "codes", raw.n_missing, distinct, coded.levels, notes=coded.notes), coded
 
 
-def _label_kind(name: str, raw: Labelled, counts: NDArray[np.intp]) -> tuple[Kind, str]:
+def _refuse_text(name: str, kind: Kind, raw: Labelled) -> None:
+    """Refuse a kind that needs numbers or an order where there are none, naming a value at fault."""
+    if kind == "continuous":
+        odd = (label for label in raw.labels if parse_spellings([label]).reading != "number")
+        lack, value = "not all its values are numbers", next(odd, raw.labels[0])
+    elif kind == "ordinal" and not raw.ordered and raw.origin != "boolean":
+        lack, value = "the order of its values is unknown", raw.labels[0]
+    else:
+        return
+    raise InputError(f"column {quote(name)} holds text such as {quote(value)}; it cannot be {kind}: {lack}")
+
+
+def _label_kind(raw: Labelled, counts: NDArray[np.intp]) -> tuple[Kind, str]:
     m, distinct = int(counts.sum()), int(np.count_nonzero(counts))
-    empty = _no_variation(m, distinct, int(counts.max(initial=0)))
-    if empty:
-        return "ignored", empty
     if raw.ordered:
         return "ordinal", f"ordered categories, {distinct} levels"
     if raw.origin == "boolean":
@@ -216,6 +232,20 @@ def _label_kind(name: str, raw: Labelled, counts: NDArray[np.intp]) -> tuple[Kin
             f"too many levels: {distinct:,}, the {MAX_LEVELS - 1} commonest cover {share:.0%} of rows",
         )
     return "discrete", f"{'text' if raw.origin == 'text' else 'categories'} with {distinct:,} levels"
+
+
+def _settle(
+    name: str, distinct: int, empty: str, found: tuple[Kind, str], decided: Decided | None
+) -> tuple[Kind, str]:
+    """Return the kind and its reason: what was decided before, or what the rules find now."""
+    if decided is not None and decided.firm:
+        refuse_empty(name, decided.kind, distinct)
+        return decided.kind, decided.why
+    if empty:
+        return "ignored", empty
+    if decided is not None and decided.kind != found[0]:
+        return decided.kind, f"{decided.why}, before rows were dropped"
+    return found
 
 
 def _no_variation(m: int, distinct: int, commonest: int) -> str:
@@ -246,7 +276,7 @@ def refuse_empty(name: str, kind: Kind, distinct: int) -> None:
         )
 
 
-def code_numbers(name: str, values: NDArray[np.floating]) -> Coded:
+def code_numbers(name: str, values: NDArray[np.floating], dates: bool = False) -> Coded:
     """Return codes of the distinct numbers in increasing order, labelled by their shortest spelling."""
     present = ~np.isnan(values)
     uniques, inverse = np.unique(values[present], return_inverse=True)
@@ -254,7 +284,7 @@ def code_numbers(name: str, values: NDArray[np.floating]) -> Coded:
         raise InputError(f"column {quote(name)} has {len(uniques):,} distinct values; it cannot be discrete")
     codes = np.full(len(values), -1, dtype=np.int16)
     codes[present] = inverse
-    return Coded(codes, tuple(spell(value) for value in uniques), ())
+    return Coded(codes, tuple(date_text(float(v)) if dates else spell(v) for v in uniques), ())
 
 
 def spell(value: np.floating) -> str:
@@ -269,14 +299,15 @@ def spell(value: np.floating) -> str:
 def pool(name: str, coded: Coded, m: int, forced: bool, ordered: bool) -> Coded:
     """Pool the levels that are too many or too rare into "other", and say so.
 
-    A rare level of an ordered column joins the neighbour below it instead, which keeps the order.
+    A rare level of an ordered column joins the neighbour below it instead (the lowest, the one above), which
+    keeps the order.
     """
     counts = np.bincount(coded.codes[coded.codes >= 0], minlength=len(coded.levels))
     need = max(MIN_ROWS_PER_LEVEL, -(-m // 1000))
     most = min(MAX_LEVELS, max(2, m // 10))
     ranking = np.argsort(-counts, kind="stable")
     room = np.zeros(len(counts), dtype=bool)
-    room[ranking[: most - 1 if len(counts) > most else most]] = True
+    room[ranking[: most - 1 if len(counts) > most and not ordered else most]] = True
     keep = room & (counts >= need)
     if forced and counts[keep].sum() < m / 2 and len(counts) > most:
         raise InputError(
@@ -285,15 +316,23 @@ def pool(name: str, coded: Coded, m: int, forced: bool, ordered: bool) -> Coded:
         )
     if keep.all():
         return coded
-    return _merge_ordered(coded, keep) if ordered else _merge_other(coded, keep, counts, need)
+    if keep.sum() < (2 if ordered else 1) or (np.count_nonzero(~keep) == 1 and not ordered):
+        # One rare level cannot be pooled with itself, and all of them would leave no variation: they stay.
+        return Coded(coded.codes, coded.levels, (_rare(coded, np.flatnonzero(~keep), need),))
+    return _merge_ordered(coded, keep) if ordered else _merge_other(coded, keep, counts)
 
 
-def _merge_other(coded: Coded, keep: NDArray[np.bool_], counts: NDArray[np.intp], need: int) -> Coded:
+def _rare(coded: Coded, dropped: NDArray[np.intp], need: int) -> str:
+    listed = ", ".join(quote(coded.levels[i]) for i in dropped)
+    if len(dropped) > 3:
+        listed = (
+            f"{'each' if len(dropped) == len(coded.levels) else 'some'} of the {len(coded.levels):,} levels"
+        )
+    return f"rare: fewer than {need} rows for {listed}"
+
+
+def _merge_other(coded: Coded, keep: NDArray[np.bool_], counts: NDArray[np.intp]) -> Coded:
     dropped = np.flatnonzero(~keep)
-    if len(dropped) == 1 or keep.sum() == 0:
-        # One rare level cannot be pooled with itself: it stays, and the reader is told.
-        rare = ", ".join(quote(coded.levels[i]) for i in dropped[:3])
-        return Coded(coded.codes, coded.levels, (f"rare: fewer than {need} rows for {rare}",))
     kept = np.flatnonzero(keep)
     lookup = np.full(len(keep) + 1, -1, dtype=np.int16)
     lookup[kept] = np.arange(len(kept))
@@ -305,19 +344,14 @@ def _merge_other(coded: Coded, keep: NDArray[np.bool_], counts: NDArray[np.intp]
 
 
 def _merge_ordered(coded: Coded, keep: NDArray[np.bool_]) -> Coded:
-    if not keep.any():
-        return coded
     group = np.maximum(np.cumsum(keep) - 1, 0)
     members: list[list[str]] = [[] for _ in range(int(group[-1]) + 1)]
     for level, at in zip(coded.levels, group, strict=True):
         members[at].append(level)
-    if len(members) == 1:
-        return coded
     lookup = np.append(group, -1).astype(np.int16)
     levels = tuple(part[0] if len(part) == 1 else f"{part[0]}…{part[-1]}" for part in members)
-    return Coded(
-        lookup[coded.codes], levels, (f"{int(np.count_nonzero(~keep))} rare levels joined to a neighbour",)
-    )
+    note = f"{int(np.count_nonzero(~keep))} of {len(keep)} levels joined to a neighbour: too few rows"
+    return Coded(lookup[coded.codes], levels, (note,))
 
 
 def free_label(label: str, taken: Sequence[str]) -> str:

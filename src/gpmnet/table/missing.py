@@ -21,7 +21,7 @@ def keep_or_fail(raw: RawTable, schema: Schema) -> NDArray[np.intp]:
         worst = tuple(c.name for c in sorted(gaps, key=lambda c: -c.n_missing))
         complete = len(keep_complete(raw, schema, least=0))
         raise InputError(
-            f"{len(gaps)} column{'s' * (len(gaps) > 1)} with missing values: {quote_all(worst)}; choose "
+            f"{len(gaps)} column{'s' * (len(gaps) > 1)} with missing values (NaN): {quote_all(worst)}; choose "
             f'missing="drop" to keep the {complete:,} complete rows of {schema.n_rows:,}, or give the '
             'columns you can spare the kind "ignored"'
         )

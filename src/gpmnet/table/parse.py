@@ -5,39 +5,49 @@ is set aside. Those spellings are ambiguous ("None" is a perfectly good category
 
 * an empty cell is always missing;
 * a spelling such as `NA` is missing in a column of numbers or dates, and in a column of text only if it is
-  already known to be the file's mark for a missing value because a column of numbers or dates uses it.
+  already known to be the file's mark for a missing value because a column of numbers or dates uses it
+  (a dash or a dot never is).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
 
 MISSING_SPELLINGS = frozenset(
     {"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "null", "NULL", "Null", "None", "none", "NONE"}
     | {"?", "-", ".", "missing", "Missing", "unknown", "Unknown", "#NULL!", "#VALUE!", "#DIV/0!", "NaT"}
 )
+# A dash or a dot for a gap among numbers says nothing about text, where it may be an answer ("+" and "-").
+FILE_MARKS = MISSING_SPELLINGS - {"-", "."}
 
-_PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
-_DECIMAL_COMMA = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+),[0-9]+")
+_PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_INFINITE = r"[+-]?(?i:inf(?:inity)?)"
+_GROUPED_BY_COMMA = r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?"
+_NUMBER = re.compile(_PLAIN)
+_WITH_POINT = re.compile(f"{_PLAIN}|{_INFINITE}|{_GROUPED_BY_COMMA}")
+_WITH_COMMA = re.compile(
+    rf"[+-]?(?:[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})+|[0-9]+)(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?|{_INFINITE}"
+)
+_GAP = "[ '\N{RIGHT SINGLE QUOTATION MARK}\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}]"
+_GROUPED_BY_GAP = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(?:{_GAP}[0-9]{{3}})+(?![0-9])")
 _LEADING_ZERO = re.compile(r"0[0-9]+")
-_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _BOOLEANS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"}, {"off", "on"})
 _FALSE = {"no", "false", "n", "f", "off"}
-_CURRENCY = "$€£¥"
+_CURRENCY = re.compile(r"^([+-]?)[$€£¥]\s*|\s*[$€£¥]$")
 _MINUS = "\N{MINUS SIGN}"
-_SIGNS = "+-" + _MINUS
 
-# Tried in this order; a column must fit one format throughout.
-_DATE_FORMATS = (
-    "%Y-%m-%d", "%Y/%m/%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z",
-    "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y",
-    "%b %d %Y", "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%m/%d/%y", "%Y-%m", "%b %Y",
+# Beside ISO 8601; tried in this order, and a column must fit one format throughout.
+_DAYS = (
+    "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%m/%d/%y", "%d/%m/%y",
+    "%b %d %Y", "%b %d, %Y", "%B %d %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y",
 )  # fmt: skip
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+_DATE_FORMATS = (*(day + time for day in _DAYS for time in _TIMES), "%Y-%m", "%b %Y", "%B %Y")
+_EITHER_WAY = (("%m/%d", "%d/%m"), ("%d-%m", "%m-%d"))
 _LOOKS_LIKE_DATE = re.compile(r"(?=.*[0-9])[0-9A-Za-z]{1,9}[-/. ,]+[0-9A-Za-z]{1,4}.*")
 _EPOCH = datetime(1970, 1, 1)
 
@@ -49,17 +59,31 @@ class Parsed:
     """What the distinct spellings of a column are.
 
     `values[i]` is the number, the truth value (0 or 1) or the days since 1970 of spelling i, None where it
-    is missing; for text it is empty and `missing` says which spellings are.
+    is missing; for text it is empty and `missing` says which spellings are. `decimal` is the decimal mark
+    that the numbers show ("" if they can be read either way).
     """
 
     reading: Reading
     missing: tuple[bool, ...]
     values: tuple[float | None, ...] = ()
     notes: tuple[str, ...] = ()
+    decimal: Literal["", "point", "comma"] = ""
+
+
+class _Found(NamedTuple):
+    """Values of the spellings that are not missing."""
+
+    reading: Reading
+    values: list[float]
+    notes: tuple[str, ...]
+    decimal: Literal["", "point", "comma"] = ""
 
 
 def parse_spellings(
-    spellings: Sequence[str], marks: frozenset[str] = frozenset(), given: frozenset[str] = frozenset()
+    spellings: Sequence[str],
+    marks: frozenset[str] = frozenset(),
+    given: frozenset[str] = frozenset(),
+    comma: bool = False,
 ) -> Parsed:
     """Decide what a column is from its distinct spellings (stripped of surrounding space).
 
@@ -71,6 +95,8 @@ def parse_spellings(
         Spellings known to mean "missing" in this file; they count in columns of text and booleans too.
     given : frozenset of str
         Spellings that the user declared missing; they count everywhere.
+    comma : bool
+        Where the decimal mark could be either (1,500 or 2.500), take it for a comma.
 
     Examples
     --------
@@ -81,14 +107,11 @@ def parse_spellings(
     """
     likely = tuple(s == "" or s in given or s in MISSING_SPELLINGS for s in spellings)
     present = [s for s, gone in zip(spellings, likely, strict=True) if not gone]
-    if present:
-        for reading, parser in _PARSERS:
-            found = parser(present)
-            if found is not None:
-                numbers, notes = found
-                supply = iter(numbers)
-                values = tuple(None if gone else next(supply) for gone in likely)
-                return Parsed(reading, likely, values, notes)
+    found = (_numbers(present, comma) or _dates(present)) if present else None
+    if found is not None:
+        supply = iter(found.values)
+        values = tuple(None if gone else next(supply) for gone in likely)
+        return Parsed(found.reading, likely, values, found.notes, found.decimal)
     missing = tuple(s == "" or s in given or s in marks for s in spellings)
     present = [s for s, gone in zip(spellings, missing, strict=True) if not gone]
     truth = _booleans(present)
@@ -105,37 +128,85 @@ def date_number(value: datetime) -> float:
     return (value - _EPOCH).total_seconds() / 86_400.0
 
 
-def _numbers(present: list[str]) -> tuple[list[float], tuple[str, ...]] | None:
-    cleaned, notes = present, []
-    if all(s.endswith("%") for s in present):
-        cleaned = [s[:-1].rstrip() for s in present]
-        notes.append("percent signs removed")
-    elif any(s.lstrip(_SIGNS)[:1] in _CURRENCY for s in present if s.lstrip(_SIGNS)):
-        cleaned = [re.sub(f"[{_CURRENCY}]\\s*", "", s, count=1) for s in present]
-        notes.append("currency signs removed")
-    cleaned = [s.replace(_MINUS, "-") for s in cleaned]
+def date_text(days: float) -> str:
+    """Spell days since 1970 as a date, with the time where there is one.
+
+    >>> date_text(18262.0), date_text(18262.4375)
+    ('2020-01-01', '2020-01-01 10:30:00')
+    """
+    moment = _EPOCH + timedelta(seconds=round(days * 86_400.0, 3))
+    return moment.isoformat(sep=" ").removesuffix(" 00:00:00")
+
+
+def shows_decimal_comma(cell: str) -> bool:
+    """Whether a cell is a number only if the comma is its decimal mark.
+
+    >>> [shows_decimal_comma(cell) for cell in ("3,14", "1.234,5", "0,125", "1,234", "1.5", "a,b")]
+    [True, True, True, False, False, False]
+    """
+    return bool(_WITH_COMMA.fullmatch(cell)) and not _WITH_POINT.fullmatch(cell)
+
+
+def _numbers(present: list[str], comma: bool) -> _Found | None:
+    cleaned, notes = _without_signs([s.replace(_MINUS, "-") for s in present])
     if any(_LEADING_ZERO.fullmatch(s) for s in cleaned):
         return None  # 00501 is a code, not the number 501
-    if all(_PLAIN.fullmatch(s) or _INFINITE.fullmatch(s) for s in cleaned):
-        return [float(s) for s in cleaned], tuple(notes)
-    if all(_THOUSANDS.fullmatch(s) or _PLAIN.fullmatch(s) for s in cleaned):
-        return [float(s.replace(",", "")) for s in cleaned], (*notes, "thousands separators removed")
-    if all(_DECIMAL_COMMA.fullmatch(s) or _PLAIN.fullmatch(s) for s in cleaned):
-        numbers = [float(s.replace(".", "").replace(",", ".") if "," in s else s) for s in cleaned]
-        return numbers, (*notes, "decimal commas")
-    return None
+    with_point = all(_WITH_POINT.fullmatch(s) for s in cleaned)
+    with_comma = all(_WITH_COMMA.fullmatch(s) for s in cleaned)
+    if not with_point and not with_comma:
+        return None
+    grouping, mark = (".", ",") if with_comma and (comma or not with_point) else (",", ".")
+    if mark == "," and any(mark in s for s in cleaned):
+        notes.append("decimal commas")
+    if any(grouping in s for s in cleaned):
+        notes.append("thousands separators removed")
+    values = [float(s.replace(grouping, "").replace(mark, ".")) for s in cleaned]
+    shown: Literal["", "point", "comma"] = ""
+    if with_point != with_comma:
+        shown = "point" if with_point else "comma"
+    return _Found("number", values, tuple(dict.fromkeys(notes)), shown)
 
 
-def _dates(present: list[str]) -> tuple[list[float], tuple[str, ...]] | None:
+def _without_signs(present: list[str]) -> tuple[list[str], list[str]]:
+    """Remove percent and currency signs, and spaces or apostrophes that group thousands."""
+    notes = []
+    # 0 is the same number with and without a percent sign; any other bare number beside 12% may be a share.
+    if any(s.endswith("%") for s in present) and all(s.endswith("%") or not s.strip("0.,") for s in present):
+        present = [s.removesuffix("%").rstrip() for s in present]
+        notes.append("percent signs removed")
+    elif any(_CURRENCY.search(s) for s in present):
+        present = [_CURRENCY.sub(r"\1", s) for s in present]
+        notes.append("currency signs removed")
+    one_length = len({len(s) for s in present}) == 1  # as of telephone numbers
+    if not one_length and any(_GROUPED_BY_GAP.match(s) for s in present):
+        present = [re.sub(_GAP, "", s) if _GROUPED_BY_GAP.match(s) else s for s in present]
+        notes.append("thousands separators removed")
+    return present, notes
+
+
+def _dates(present: list[str]) -> _Found | None:
     if not all(_LOOKS_LIKE_DATE.fullmatch(s) for s in present):
         return None
-    for pattern in _DATE_FORMATS:
-        try:
-            moments = [datetime.strptime(s, pattern) for s in present]
-        except ValueError:
+    for pattern in ("", *_DATE_FORMATS):
+        days = _days(present, pattern)
+        if days is None:
             continue
-        return [date_number(moment) for moment in moments], (f"dates read as {pattern}",)
+        note = f"dates read as {pattern or 'year-month-day'}"
+        for one, other in _EITHER_WAY:
+            if one in pattern and _days(present, pattern.replace(one, other)) is not None:
+                note += f", though {pattern.replace(one, other)} fits too"
+        return _Found("date", days, (note,))
     return None
+
+
+def _days(present: list[str], pattern: str) -> list[float] | None:
+    """Read dates in one format (ISO 8601 if it is empty); None if some value does not fit."""
+    try:
+        if not pattern:
+            return [date_number(datetime.fromisoformat(s)) for s in present]
+        return [date_number(datetime.strptime(s, pattern)) for s in present]
+    except (ValueError, OverflowError):
+        return None
 
 
 def _booleans(present: list[str]) -> list[float] | None:
@@ -151,15 +222,9 @@ def _text_notes(present: list[str]) -> tuple[str, ...]:
     if kept:
         listed = ", ".join(repr(s) for s in kept)
         notes.append(f"{listed} kept as a category (declare it missing with na={','.join(kept)})")
-    numeric = [bool(_PLAIN.fullmatch(s)) for s in present]
+    numeric = [bool(_NUMBER.fullmatch(s)) for s in present]
     if len(present) >= 10 and sum(numeric) >= 0.8 * len(present):
         odd = present[numeric.index(False)] if not all(numeric) else None
         if odd is not None:
             notes.append(f"nearly all values are numbers; {odd!r:.40} is not")
     return tuple(notes)
-
-
-_PARSERS: tuple[tuple[Reading, Callable[[list[str]], tuple[list[float], tuple[str, ...]] | None]], ...] = (
-    ("number", _numbers),
-    ("date", _dates),
-)

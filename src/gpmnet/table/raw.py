@@ -58,6 +58,8 @@ class RawTable:
         Remarks from reading, by position ("percent signs removed").
     dates : frozenset of int
         Positions of the numeric columns that are days since 1970.
+    ignored : dict
+        Columns that cannot be variables whatever their values are, by position, with the reason.
     warnings : tuple of str
         Remarks on the table as a whole.
     """
@@ -68,6 +70,7 @@ class RawTable:
     labelled: dict[int, Labelled]
     notes: dict[int, tuple[str, ...]] = field(default_factory=dict)
     dates: frozenset[int] = frozenset()
+    ignored: dict[int, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -93,13 +96,14 @@ def unique_names(given: Sequence[object]) -> tuple[tuple[str, ...], list[str]]:
     texts = ["" if name is None else str(name) for name in given]
     taken, names, warnings = set(texts), [], []
     seen: set[str] = set()
+    used: dict[str, int] = {}  # the last number tried after each repeated name
     for position, text in enumerate(texts, start=1):
         name = text
         if not text.strip():
-            name = _free(f"column_{position}", taken)
+            name = _free(f"column_{position}", taken, used)
             warnings.append(f"column {position} has no name; it is called {quote(name)}")
         elif text in seen:
-            name = _free(text, taken)
+            name = _free(text, taken, used)
             warnings.append(f"the name {quote(text)} is repeated; column {position} is called {quote(name)}")
         seen.add(name)
         taken.add(name)
@@ -107,12 +111,13 @@ def unique_names(given: Sequence[object]) -> tuple[tuple[str, ...], list[str]]:
     return tuple(names), warnings
 
 
-def _free(stem: str, taken: set[str]) -> str:
+def _free(stem: str, taken: set[str], used: dict[str, int]) -> str:
     if stem not in taken:
         return stem
-    number = 2
+    number = used.get(stem, 1) + 1
     while f"{stem}_{number}" in taken:
         number += 1
+    used[stem] = number
     return f"{stem}_{number}"
 
 
@@ -120,12 +125,12 @@ def check_shape(n_rows: int, n_columns: int) -> None:
     """Refuse a table in which no dependence could be seen."""
     if n_columns < 2:
         raise InputError(
-            f"the table has {n_columns} column{'' if n_columns == 1 else 's'}; a network needs two or more "
-            "(is the separator right?)"
+            f"the table has {n_columns} column{'' if n_columns == 1 else 's'}: {n_columns} feature(s) "
+            f"(shape=({n_rows}, {n_columns})) while a minimum of 2 is required. Is the separator right?"
         )
     if n_rows < 2:
         raise InputError(
-            f"the table has {n_rows} row{'' if n_rows == 1 else 's'}; a network needs two or more"
+            f"the table has {n_rows} row{'' if n_rows == 1 else 's'} (n_samples={n_rows}); a network needs two or more"
         )
 
 

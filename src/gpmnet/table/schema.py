@@ -18,7 +18,7 @@ more levels the smooth functions of its scores cost fewer degrees of freedom tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
@@ -45,13 +45,16 @@ class Column:
     n_missing, n_distinct : int
         Rows without a value, and distinct values among the others.
     levels : tuple of str
-        Labels of the codes 0, 1, ... for columns encoded as codes; empty otherwise.
+        Labels of the codes 0, 1, ... of a column encoded as codes, or of the positions 0, 1, ... that are
+        the numbers of a long ordered category; empty for numbers.
     low, high : float or None
-        Range of a column encoded as scores.
+        Range of a column of numbers that is not encoded as codes.
     duplicate_of : str or None
         The column that stands for this one; a duplicate is not fitted, and the network joins the two.
     notes : tuple of str
         What else a reader should know: pooled levels, spellings kept as categories.
+    dates : bool
+        Whether the numbers are days since 1970.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Column:
     high: float | None = None
     duplicate_of: str | None = None
     notes: tuple[str, ...] = ()
+    dates: bool = False
 
     @property
     def active(self) -> bool:
@@ -127,11 +131,14 @@ class Schema:
         }
 
 
-def check_kinds(kinds: dict[str, str] | None, names: tuple[str, ...]) -> dict[str, Kind]:
+def check_kinds(kinds: Mapping[Any, str] | None, names: tuple[str, ...]) -> dict[str, Kind]:
     """Return the overruling kinds, or raise naming the column or kind that does not exist."""
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise InputError(f'kinds must be a dict such as {{"age": "ordinal"}}, not a {type(kinds).__name__}')
     known = set(names)
     checked: dict[str, Kind] = {}
-    for name, kind in (kinds or {}).items():
+    for key, kind in (kinds or {}).items():
+        name = str(key)  # as the names of a frame are
         if name not in known:
             raise InputError(f"kinds names the column {quote(name)}, but the columns are {quote_all(names)}")
         matching = [k for k in KINDS if k == kind]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,22 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpmnet.errors import InputError, quote
+from gpmnet.errors import InputError, one_line, quote
 from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
 from gpmnet.table.encode import Encoded, normal_scores, values_at_scores
 from gpmnet.table.frames import from_array, from_frame, is_frame
-from gpmnet.table.infer import Coded, NumberFacts, code_numbers, label_column, number_column, number_facts
+from gpmnet.table.infer import (
+    Coded,
+    Decided,
+    NumberFacts,
+    code_numbers,
+    label_column,
+    number_column,
+    number_facts,
+)
 from gpmnet.table.missing import rows_to_keep
 from gpmnet.table.raw import RawTable
 from gpmnet.table.read import read_raw
-from gpmnet.table.schema import Column, Kind, Schema, check_kinds
+from gpmnet.table.schema import Column, Schema, check_kinds
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """The active columns of a table: numbers as one matrix, categories as codes.
 
-    Make one with `load_table`.
+    Make one with `load_table`, which copies: the table shares no memory with its source.
 
     Attributes
     ----------
@@ -117,10 +125,10 @@ class Table:
 def load_table(
     source: Any,
     *,
-    kinds: dict[str, str] | None = None,
+    kinds: Mapping[Any, str] | None = None,
     missing: str = "error",
     names: Sequence[object] | None = None,
-    na: Sequence[str] = (),
+    na: str | Sequence[str] = (),
     **reading: Any,
 ) -> Table:
     """Return the `Table` of a file, a data frame or an array.
@@ -128,16 +136,17 @@ def load_table(
     Parameters
     ----------
     source : path, ndarray, pandas, polars or pyarrow table, or Table
+        A `Table` is returned as it is.
     kinds : dict, optional
         Kinds that overrule the inferred ones, by column name.
     missing : {"error", "drop"}
-        Refuse gaps, or keep the complete rows only.
+        Refuse gaps, or keep the complete rows only; kinds are inferred from all rows.
     names : sequence, optional
         Column names of an array.
-    na : sequence of str
+    na : str or sequence of str
         Spellings that mean "missing" in every column, beside the empty cell.
     **reading
-        Options of `gpmnet.table.read_raw`: separator, encoding, header, transpose, sheet.
+        How to read a file: separator, encoding, header, transpose, sheet.
 
     Examples
     --------
@@ -146,56 +155,69 @@ def load_table(
     Table(12 rows, 2 variables: 1 continuous, 1 discrete)
     """
     if isinstance(source, Table):
+        if kinds or na or names is not None or reading:
+            raise InputError("kinds, names and the like must be given when the table is first loaded")
         return source
     raw = load_raw(source, names=names, na=na, **reading)
-    forced = _forced(kinds, raw)
-    schema, coded, positions = _understand(raw, forced)
+    decided = _decided(kinds, raw)
+    schema, coded, positions = _understand(raw, decided)
     rows = rows_to_keep(raw, schema, missing)
     if len(rows) < raw.n_rows:
         note = f"{len(rows):,} of {raw.n_rows:,} rows kept: the others have missing values"
         raw = replace(raw.take(rows), warnings=(*raw.warnings, note))
-        decided = {c.name: (c.kind, c.why) for c in schema if c.kind == "ignored" or c.name in forced}
-        schema, coded, positions = _understand(raw, decided)
+        announced = {c.name: Decided(c.kind, c.why, firm=False) for c in schema}
+        schema, coded, positions = _understand(raw, announced | decided)
     if len(schema.active) < 2:
         reasons = "; ".join(f"{quote(c.name)}: {c.why}" for c in schema.columns[:5] if not c.active)
         raise InputError(f"fewer than two usable columns remain ({reasons})")
     return _build(raw, schema, coded, positions)
 
 
-def describe(source: Any, *, kinds: dict[str, str] | None = None, **options: Any) -> Schema:
+def describe(source: Any, *, kinds: Mapping[Any, str] | None = None, **options: Any) -> Schema:
     """Return what each column would be taken for, gaps and all."""
     raw = load_raw(source, **options)
-    return _understand(raw, _forced(kinds, raw))[0]
+    return _understand(raw, _decided(kinds, raw))[0]
 
 
 def load_raw(
-    source: Any, *, names: Sequence[object] | None = None, na: Sequence[str] = (), **reading: Any
+    source: Any, *, names: Sequence[object] | None = None, na: str | Sequence[str] = (), **reading: Any
 ) -> RawTable:
     """Return the raw form of a file, frame or array, before kinds are inferred."""
-    spellings = frozenset(na)
+    spellings = frozenset({na} if isinstance(na, str) else map(str, na))
+    is_array = isinstance(source, np.ndarray | list)
+    if names is not None and not is_array:
+        raise InputError(f"names: only for arrays, not for {type(source).__name__}, which has its own")
     if isinstance(source, str | Path):
         return read_raw(source, na=spellings, **reading)
     if reading:
         raise InputError(f"{', '.join(sorted(reading))}: only for files, not for {type(source).__name__}")
     if is_frame(source):
         return from_frame(source, spellings)
-    if isinstance(source, np.ndarray | list):
-        try:
-            array = np.asarray(source)
-        except ValueError as error:
-            raise InputError(f"the rows of the list are not of equal length: {error}") from error
-        return from_array(array, names, spellings)
+    if is_array:
+        return from_array(_array(source), names, spellings)
     raise InputError(
-        f"cannot read a table from {type(source).__name__}; give a file, a data frame or an array"
+        f"cannot read a table from {type(source).__name__}; give a file, a data frame or a dense array (not a sparse one)"
     )
 
 
-def _forced(kinds: dict[str, str] | None, raw: RawTable) -> dict[str, tuple[Kind, str]]:
-    return {name: (kind, "you said so") for name, kind in check_kinds(kinds, raw.names).items()}
+def _array(source: NDArray[Any] | list[Any]) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.asanyarray(source)  # masks stay
+    except ValueError as error:
+        raise InputError(f"the rows of the list are not of equal length: {one_line(error)}") from error
+    if isinstance(source, list) and array.dtype.kind in "US":
+        return np.array(source, dtype=object)  # or numbers and gaps beside text would become text
+    return array
+
+
+def _decided(kinds: Mapping[Any, str] | None, raw: RawTable) -> dict[str, Decided]:
+    beforehand = {raw.names[at]: Decided("ignored", why) for at, why in raw.ignored.items()}
+    said = check_kinds(kinds, raw.names)
+    return beforehand | {name: Decided(kind, "you said so") for name, kind in said.items()}
 
 
 def _understand(
-    raw: RawTable, forced: dict[str, tuple[Kind, str]]
+    raw: RawTable, decided: dict[str, Decided]
 ) -> tuple[Schema, dict[int, Coded], dict[int, NDArray[np.float64]]]:
     """Infer all kinds; return the schema, the codes and the positions of long ordered categories."""
     facts = number_facts(raw.numbers)
@@ -205,39 +227,49 @@ def _understand(
     for k, at in enumerate(raw.number_at.tolist()):
         name = raw.names[at]
         columns[at], codes = number_column(
-            name, k, raw.numbers[:, k], facts, forced.get(name), at in raw.dates
+            name, k, raw.numbers[:, k], facts, decided.get(name), at in raw.dates
         )
         if codes is not None:
             coded[at] = codes
     for at, labels in raw.labelled.items():
         name = raw.names[at]
-        columns[at], found = label_column(name, labels, forced.get(name))
+        columns[at], found = label_column(name, labels, decided.get(name))
         if isinstance(found, Coded):
             coded[at] = found
         elif found is not None:
             positions[at] = found
     for at, notes in raw.notes.items():
         columns[at] = replace(columns[at], notes=(*notes, *columns[at].notes))
-    for at, first in _duplicates(raw, facts, columns).items():
+    for at, first in _duplicates(raw, facts, columns, positions).items():
         columns[at] = replace(columns[at], duplicate_of=raw.names[first])
     ordered = tuple(columns[at] for at in range(len(raw.names)))
     return Schema(ordered, raw.n_rows, raw.warnings), coded, positions
 
 
-def _duplicates(raw: RawTable, facts: NumberFacts, columns: dict[int, Column]) -> dict[int, int]:
+def _duplicates(
+    raw: RawTable, facts: NumberFacts, columns: dict[int, Column], positions: dict[int, NDArray[np.float64]]
+) -> dict[int, int]:
     used = {at for at, column in columns.items() if column.kind != "ignored"}
+    # A value that hardly repeats makes any two columns one-to-one; only their order can then be compared.
+    limit = min(RELABELLED_UP_TO, raw.n_rows // 4)
+    long = [at for at in positions if columns[at].n_distinct > limit]
     few: dict[int, NDArray[np.integer]] = {
-        at: labels.codes for at, labels in raw.labelled.items() if at in used
+        at: labels.codes for at, labels in raw.labelled.items() if at in used and at not in long
     }
     is_used = np.array([at in used for at in raw.number_at], dtype=bool)
-    # A value that hardly repeats makes any two columns one-to-one; only their order can then be compared.
-    is_few = facts.n_distinct <= min(RELABELLED_UP_TO, raw.n_rows // 4)
+    is_few = facts.n_distinct <= limit
     for k in np.flatnonzero(is_used & is_few):
         at = int(raw.number_at[k])
         few[at] = code_numbers(raw.names[at], raw.numbers[:, k]).codes
     many = np.flatnonzero(is_used & ~is_few)
     values = raw.numbers if len(many) == raw.numbers.shape[1] else raw.numbers[:, many]
-    return find_duplicates(few, values, raw.number_at[many].tolist())
+    many_at = raw.number_at[many]
+    if long:
+        many_at = np.append(many_at, long)
+        order = np.argsort(many_at)  # the first column stands for all
+        values = np.column_stack([values, *(positions[at] for at in long)])[:, order]
+        many_at = many_at[order]
+    return find_duplicates(few, values, many_at.tolist())
 
 
 def _build(
@@ -246,7 +278,7 @@ def _build(
     scored = [schema.index(c.name) for c in schema.active if c.encoding == "scores"]
     discrete = [schema.index(c.name) for c in schema.active if c.encoding == "codes"]
     if len(scored) == raw.numbers.shape[1] and not positions:
-        numbers = raw.numbers
+        numbers = raw.numbers.copy(order="K")  # it may be the caller's own memory
     else:
         column_of = {at: k for k, at in enumerate(raw.number_at.tolist())}
         parts = [positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in scored]

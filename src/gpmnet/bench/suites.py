@@ -1,0 +1,116 @@
+"""The suites by name: which simulators, which sizes, which methods, at which level.
+
+Suites that count Hamming distance on small graphs run at a false-discovery rate of 0.01 (at level q even a
+perfect method has about q / (1 - q) false edges per true one), those of 10,000 variables and more at 0.001.
+Methods without such a rate keep the level of their own tests. ``--fdr`` changes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+ALL_KINDS = ("continuous", "discrete", "mixed")
+SMALL = tuple(range(4, 21, 2))
+ENGINES = ("gpm", "gpm-deep")
+PAPER = ("glasso", "npn", "kci", "gs", "sing")
+RIVALS = ("pc-rcit", "hc")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A simulator with everything its tasks go through: kinds x d x n x seeds."""
+
+    simulator: str
+    kinds: tuple[str, ...]
+    d: tuple[int, ...]
+    n: tuple[int, ...] = (1000,)
+    seeds: int = 5
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Grids and the methods to run on them; no methods means all, no grids means tables from a folder."""
+
+    summary: str
+    grids: tuple[Grid, ...] = ()
+    methods: tuple[str, ...] = ()
+    fdr: float = 0.01
+
+
+SUITES: dict[str, Suite] = {
+    "fig1": Suite(
+        "Butterfly, three kinds, d = 4..20, n = 1000: Hamming distance.",
+        (Grid("butterfly", ALL_KINDS, SMALL),),
+        (*ENGINES, *PAPER, *RIVALS),
+    ),
+    "fig2": Suite(
+        "Random graphs, three kinds, d = 4..20, n = 1000: Hamming distance.",
+        (Grid("random", ALL_KINDS, SMALL),),
+        (*ENGINES, *PAPER, *RIVALS),
+    ),
+    "table1": Suite(
+        "Running time of all methods on 12 variables, Butterfly continuous, n = 1000.",
+        (Grid("butterfly", ("continuous",), (12,), seeds=3),),
+    ),
+    "fig3": Suite(
+        "Running time on large graphs: Butterfly continuous, d = 250..5000 step 250 and 10,000, n = 1000.",
+        (Grid("butterfly", ("continuous",), (*range(250, 5001, 250), 10_000), seeds=1),),
+        (*ENGINES, "glasso", "npn"),
+        fdr=0.001,
+    ),
+    "n10000": Suite(
+        "Butterfly and random graphs, three kinds, d = 4..20, n = 10,000: Hamming distance.",
+        (Grid("butterfly", ALL_KINDS, SMALL, (10_000,)), Grid("random", ALL_KINDS, SMALL, (10_000,))),
+        (*ENGINES, *PAPER, *RIVALS),
+    ),
+    "penalties": Suite(
+        "Penalties of the deep engine on Butterfly continuous, d = 4..20, n = 1000.",
+        (Grid("butterfly", ("continuous",), SMALL),),
+        ("gpm-deep-l1", "gpm-deep-adaptive", "gpm-deep-scad", "gpm-deep-mcp"),
+    ),
+    "null": Suite(
+        "Independent columns, d = 1000, n = 1000 and 300: every edge is false.",
+        (Grid("null", ("mixed",), (1000,), (1000, 300), seeds=20),),
+        ("gpm", "partial-corr"),
+        fdr=0.05,
+    ),
+    "gaussian": Suite(
+        "Where linear methods are right: Gaussian chain, copula chain, nonparanormal; d = 20, n = 1000.",
+        (
+            Grid("gaussian", ("continuous",), (20,), options={"structure": "chain"}),
+            Grid("copula-chain", ("continuous",), (20,)),
+            Grid("nonparanormal", ("continuous",), (20,)),
+        ),
+        (*ENGINES, "partial-corr", "glasso", "glasso-ebic", "npn", "npn-ebic"),
+    ),
+    "parity": Suite(
+        "No pairwise signal: parity of three, discrete and continuous, and products; n = 1000.",
+        (
+            Grid("parity", ("discrete", "continuous"), (3, 9), options={"block": 3}),
+            Grid("product", ("continuous",), (3, 9)),
+        ),
+        (*ENGINES, *RIVALS, "rcit"),
+    ),
+    "scale": Suite(
+        "As far as it goes: Butterfly and Gaussian chain, d = 1000, 10,000 and 100,000, n = 1000, float32.",
+        (
+            Grid(
+                "butterfly", ("continuous",), (1000, 10_000, 100_000), seeds=1, options={"dtype": "float32"}
+            ),
+            Grid(
+                "gaussian", ("continuous",), (1000, 10_000, 100_000), seeds=1,
+                options={"structure": "chain", "dtype": "float32"},
+            ),
+        ),
+        ("gpm",),
+        fdr=0.001,
+    ),
+    "tables": Suite(
+        "Every table with a known graph in a folder of folders, given by --tables DIR.",
+        (),
+        (*ENGINES, "hc", "pc-rcit", "rcit", "partial-corr", "glasso", "npn"),
+        fdr=0.05,
+    ),
+}  # fmt: skip

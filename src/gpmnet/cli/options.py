@@ -1,0 +1,69 @@
+"""Options that several commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpmnet.errors import InputError, quote
+
+TablePath = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, .txt (also .gz), .parquet or .xlsx file.")
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COL=KIND,...",
+        help="Overrule kinds: continuous, ordinal, discrete or ignored. For names with a comma give JSON: "
+        '\'{"a,b": "discrete"}\'.',
+    ),
+]
+Na = Annotated[str, typer.Option(metavar="A,B", help="Spellings that mean missing in every column.")]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", help="Variables are in rows, their names in the first column.")
+]
+Separator = Annotated[str | None, typer.Option(help="Field separator; found by itself unless given.")]
+TextEncoding = Annotated[
+    str | None, typer.Option("--encoding", help="Text encoding; found by itself unless given.")
+]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
+]
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of an .xlsx file by its name; the first unless given.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def parse_list(text: str) -> list[str]:
+    """Split at commas.
+
+    >>> parse_list("NA, -")
+    ['NA', '-']
+    """
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def parse_kinds(given: list[str] | None) -> dict[str, str]:
+    """Return kinds by column from `a=discrete,b=ordinal` or from a JSON object.
+
+    >>> parse_kinds(["a=discrete,b=ordinal"])
+    {'a': 'discrete', 'b': 'ordinal'}
+    """
+    kinds: dict[str, str] = {}
+    for text in given or []:
+        if text.lstrip().startswith("{"):
+            try:
+                kinds |= {str(name): str(kind) for name, kind in json.loads(text).items()}
+            except json.JSONDecodeError as error:
+                raise InputError(f"--kinds is not valid JSON: {error}") from error
+            continue
+        for part in parse_list(text):
+            name, equals, kind = part.rpartition("=")
+            if not equals:
+                raise InputError(f"--kinds expects COL=KIND, got {quote(part)}")
+            kinds[name.strip()] = kind.strip()
+    return kinds

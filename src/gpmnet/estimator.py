@@ -1,0 +1,248 @@
+"""`GPM`: the scikit-learn estimator that glues tables, engines, decision and result; `fit`: the one-liner."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from gpmnet.errors import InputError, quote
+from gpmnet.local.engine import LocalEngine, LocalOptions, LocalResult
+from gpmnet.local.nodes import NodeOptions
+from gpmnet.memory import available_bytes, check_memory
+from gpmnet.network import DENSE_UP_TO, MarkovNetwork, Pairs
+from gpmnet.selection import benjamini_hochberg
+from gpmnet.table import Table, load_table
+
+ENGINES = ("local",)
+Progress = Callable[[str, int, int], None]
+
+
+class GPM(BaseEstimator):
+    """Markov network of a table, by the generalised precision matrix.
+
+    Parameters
+    ----------
+    engine : {"local"}
+        How conditional dependence is estimated.
+    fdr : float
+        False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs).
+    threshold : float or None
+        A plain p-value threshold instead of `fdr`.
+    missing : {"error", "drop"}
+        What happens to rows with missing values.
+    forbid, require : sequence of (name, name), optional
+        Pairs that are never edges, and are never tested; pairs that always are.
+    device : str
+        "cpu" or "cuda".
+    n_jobs : int or None
+        Threads; None leaves the setting of torch alone.
+    random_state : int, RandomState or None
+        Seed of tie-breaking and of the joint features.
+    options : LocalOptions or None
+        Settings of the engine.
+
+    Attributes
+    ----------
+    network_ : MarkovNetwork
+    omega_ : (d, d) ndarray, or scipy.sparse above `gpmnet.network.DENSE_UP_TO` variables
+        Generalised precision matrix on the normal-score scale; zero where there is no edge.
+    table_ : Table
+        The table as it was understood.
+    timings_ : dict
+        Seconds per phase.
+    feature_names_in_, n_features_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> a = rng.normal(size=500)
+    >>> b = a + rng.normal(size=500)
+    >>> c = b + rng.normal(size=500)
+    >>> model = GPM().fit(np.column_stack([a, b, c]))
+    >>> model.network_.edges[["source", "target", "sign"]].to_numpy().tolist()
+    [['x1', 'x2', 1.0], ['x2', 'x3', 1.0]]
+    """
+
+    def __init__(
+        self,
+        engine: str = "local",
+        *,
+        fdr: float = 0.05,
+        threshold: float | None = None,
+        missing: str = "error",
+        forbid: Sequence[tuple[str, str]] | None = None,
+        require: Sequence[tuple[str, str]] | None = None,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        options: LocalOptions | None = None,
+    ) -> None:
+        self.engine = engine
+        self.fdr = fdr
+        self.threshold = threshold
+        self.missing = missing
+        self.forbid = forbid
+        self.require = require
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.options = options
+
+    def fit(
+        self, X: Any, y: Any = None, *, kinds: dict[str, str] | None = None, progress: Progress | None = None
+    ) -> GPM:
+        """Learn the network of a table.
+
+        Parameters
+        ----------
+        X : path, ndarray, pandas, polars or pyarrow table, or Table
+        y : ignored
+        kinds : dict, optional
+            Kinds of columns that overrule the inferred ones.
+        progress : callable, optional
+            Called with (phase, done, total).
+        """
+        self._check_parameters()
+        start = time.perf_counter()
+        table = load_table(X, kinds=kinds, missing=self.missing) if not isinstance(X, Table) else X
+        self.table_ = table
+        self.n_features_in_ = len(table.schema)
+        self.feature_names_in_ = np.array(table.schema.names, dtype=object)
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = int(check_random_state(seed).randint(2**31))
+        options = self.options or LocalOptions()
+        self._check_memory(table, options)
+        forbidden, required = self._pairs(table, self.forbid), self._pairs(table, self.require)
+        loaded = time.perf_counter()
+        with _threads(self.n_jobs):
+            engine = LocalEngine(options, int(seed), self.device)
+            found = engine.fit(table.encode(int(seed)), forbidden, required, progress)
+            tested = time.perf_counter()
+            self._decide(table, found, forbidden, required)
+        self.timings_ = {
+            "load": loaded - start,
+            "test": tested - loaded,
+            "omega": time.perf_counter() - tested,
+        }
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.engine not in ENGINES:
+            raise InputError(f"engine={quote(self.engine)} is not one of {', '.join(ENGINES)}")
+        for name in ("fdr", "threshold"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1:
+                raise InputError(f"{name} must be between 0 and 1; got {value}")
+        if self.device.startswith("cuda") and not torch.cuda.is_available():
+            raise InputError(f"device={quote(self.device)}, but torch finds no CUDA device; use device='cpu'")
+
+    def _check_memory(self, table: Table, options: LocalOptions) -> None:
+        """Refuse what does not fit: features three times over, scores, and the blocks in flight."""
+        columns = np.where(table.is_discrete, table.n_levels - 1, options.n_features)
+        per_row = 4 * (3 * int(columns.sum()) + 3 * len(columns))
+        needed = table.n_rows * per_row + int(2e9 if len(columns) > options.all_pairs_up_to else 5e8)
+        fits = int(len(columns) * max(0.0, available_bytes(self.device) - 2e9) / max(needed - 2e9, 1))
+        check_memory(needed, self.device, f"about {fits:,} of these {len(columns):,} variables would fit")
+
+    def _pairs(self, table: Table, pairs: Sequence[tuple[str, str]] | None) -> NDArray[np.intp]:
+        position = {name: at for at, name in enumerate(table.names)}
+        found = []
+        for a, b in pairs or ():
+            for name in (a, b):
+                if name not in position:
+                    raise InputError(f"no variable {quote(name)} to forbid or require an edge with")
+            if a == b:
+                raise InputError(f"{quote(a)} cannot have an edge with itself")
+            found.append(sorted((position[a], position[b])))
+        return np.unique(np.array(found, dtype=np.intp).reshape(-1, 2), axis=0)
+
+    def _decide(
+        self, table: Table, found: LocalResult, forbidden: NDArray[np.intp], required: NDArray[np.intp]
+    ) -> None:
+        d = len(table.names)
+        n_tests = d * (d - 1) // 2 - len(forbidden)
+        q_value = benjamini_hochberg(found.p_value, n_tests)
+        is_edge = q_value <= self.fdr if self.threshold is None else found.p_value <= self.threshold
+        code = found.first * d + found.second
+        is_edge |= np.isin(code, required[:, 0] * d + required[:, 1])
+        omega, own = found.omega(is_edge, NodeOptions())
+        pairs = Pairs.of(
+            found.first,
+            found.second,
+            is_edge,
+            omega=omega,
+            strength=found.strength,
+            sign=found.sign,
+            p_value=found.p_value,
+            q_value=q_value,
+        )
+        self.omega_ = _omega_matrix(d, pairs, own)
+        self.network_ = _with_duplicates(table, pairs, self.fdr if self.threshold is None else None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        tags.input_tags.string = True
+        return tags
+
+
+def fit(table: Any, **options: Any) -> MarkovNetwork:
+    """Return the Markov network of a table; `options` are those of `GPM`, and `kinds`."""
+    kinds = options.pop("kinds", None)
+    return GPM(**options).fit(table, kinds=kinds).network_
+
+
+def _omega_matrix(d: int, pairs: Pairs, own: NDArray[np.float64]) -> Any:
+    edges = pairs.take(np.flatnonzero(pairs.is_edge))
+    row, column = np.r_[edges.first, edges.second], np.r_[edges.second, edges.first]
+    at = np.arange(d)
+    values = np.r_[edges.omega, edges.omega, own]
+    matrix = csr_array((values, (np.r_[row, at], np.r_[column, at])), shape=(d, d))
+    return matrix.toarray() if d <= DENSE_UP_TO else matrix
+
+
+def _with_duplicates(table: Table, pairs: Pairs, fdr: float | None) -> MarkovNetwork:
+    """Return the network over all used columns; a duplicate is joined to the column that stands for it."""
+    used = [column for column in table.schema if column.kind != "ignored"]
+    position = {column.name: at for at, column in enumerate(used)}
+    moved = np.array([position[name] for name in table.names], dtype=np.intp)
+    twins = [(position[first], position[name]) for name, first in table.schema.duplicates.items()]
+    extra = np.array(twins, dtype=np.intp).reshape(-1, 2)
+    columns = {}
+    for name in ("omega", "strength", "sign", "p_value", "q_value"):
+        certain = {"omega": np.nan, "strength": 1.0, "sign": 0.0}.get(name, 0.0)
+        columns[name] = np.r_[getattr(pairs, name), np.full(len(extra), certain)]
+    joined = Pairs.of(
+        np.r_[moved[pairs.first], extra.min(axis=1, initial=len(used))],
+        np.r_[moved[pairs.second], extra.max(axis=1, initial=0)],
+        np.r_[pairs.is_edge, np.ones(len(extra), dtype=bool)],
+        **columns,
+    )
+    kinds = tuple(column.kind for column in used)
+    return MarkovNetwork(tuple(position), joined, kinds, table.n_rows, fdr)
+
+
+@contextmanager
+def _threads(n_jobs: int | None) -> Iterator[None]:
+    before = torch.get_num_threads()
+    if n_jobs is not None:
+        if n_jobs == 0:
+            raise InputError("n_jobs must be a positive number of threads, or -1 for all; got 0")
+        import os
+
+        torch.set_num_threads(n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

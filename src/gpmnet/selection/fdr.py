@@ -1,0 +1,36 @@
+"""False-discovery rates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def benjamini_hochberg(p_values: ArrayLike, n_tests: int | None = None) -> NDArray[np.float64]:
+    r"""Return q-values: the smallest false-discovery rate at which each hypothesis is rejected.
+
+    .. math:: q_{(k)} = \min_{l \ge k} \; p_{(l)} \, m / l
+
+    Parameters
+    ----------
+    p_values : array of shape (k,)
+        P-values of the hypotheses at hand.
+    n_tests : int, optional
+        Number m of all hypotheses, counting those not at hand, whose p-values are taken to be 1.
+
+    References
+    ----------
+    Benjamini and Hochberg (1995), "Controlling the false discovery rate".
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.04, 0.03], n_tests=4).round(3)
+    array([0.04 , 0.053, 0.053])
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    m = len(p) if n_tests is None else n_tests
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * m / np.arange(1, len(p) + 1)
+    q = np.empty_like(p)
+    q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return q

@@ -1,0 +1,364 @@
+"""Text tables: what a file's first lines say about its layout, and reading it by that layout.
+
+Separator, header and the like are found by splitting the first lines with the one splitter, `records`, that
+also finds the line at fault when a file turns out to be ragged. pandas reads the body.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gpmnet.errors import InputError, one_line, quote
+from gpmnet.table.files import find_encoding, open_text
+from gpmnet.table.parse import parse_spellings, shows_decimal_comma
+
+SPACES = r"\s+"
+_SEPARATORS = ("\t", ";", "|", ",")
+_SAMPLE_LINES, _SAMPLE_CHARACTERS = 200, 1 << 18
+_LEADING_ZERO = re.compile(r"\s*0[0-9]+\s*")
+# The same anywhere in a file; begins with a literal because that is ten times as fast to look for.
+_LEADING_ZERO_WITHIN = re.compile(r"0[0-9](?<=[^0-9A-Za-z.+-]0[0-9])")
+_WITH_COMMA_INSIDE = re.compile(r"[+-]?[0-9.]*,[0-9.,]+")
+_COUNTING_CELLS = 4
+_FIELD_LIMIT = 1 << 24
+# From pandas 3 on the default reads every number to the last bit, and naming the precision is deprecated.
+_EXACT: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a text table is to be read; None: found from its first lines."""
+
+    separator: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    transpose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """What was read, remarks on it, and whether the first column holds row names."""
+
+    frame: pd.DataFrame
+    remarks: tuple[str, ...]
+    row_names: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How a text table is written."""
+
+    encoding: str
+    separator: str
+    skip: int  # lines before the first row of values
+    names: list[str]
+    as_text: frozenset[int]  # columns that pandas must not turn into numbers
+    row_names: bool
+    remarks: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.names)
+
+
+def read_text(path: Path, suffix: str, options: Options) -> TextTable:
+    """Read a text table; variables in rows are left in rows, with their names in the first column."""
+    limit = csv.field_size_limit(_FIELD_LIMIT)  # process-wide, hence given back
+    try:
+        layout = _find_layout(path, suffix, options)
+        frame = _read_body(path, layout)
+        zeros = _leading_zeros(path, layout, frame)
+        numeric = all(dtype.kind in "iuf" for dtype in frame.dtypes.iloc[1:]) and not zeros
+        if options.transpose and not numeric:
+            zeros = set(range(layout.width))  # every column of the file holds a value of each variable
+        if zeros:
+            frame = _read_body(path, replace(layout, as_text=layout.as_text | zeros))
+    finally:
+        csv.field_size_limit(limit)
+    remarks = layout.remarks
+    if not layout.names[-1] and frame.shape[1] > 2 and frame.iloc[:, -1].isna().all():
+        frame = frame.iloc[:, :-1]
+        remarks += ("every line ends with a separator; the empty last column was left out",)
+    return TextTable(frame, remarks, layout.row_names)
+
+
+def records(lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of each row with the number of its last line; blank lines are passed over."""
+    spaces = separator == SPACES
+    if spaces:
+        lines = (line.strip().replace("\t", " ") + "\n" for line in lines)
+    reader = csv.reader(lines, delimiter=" " if spaces else separator, skipinitialspace=True)
+    try:
+        for row in reader:
+            if len(row) > 1 or any(cell.strip() for cell in row):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(f"the table cannot be split at {separator!r}: {one_line(error)}") from error
+
+
+def check_separator(given: str | None) -> str | None:
+    """Return the separator, spelled out where a word for it was given."""
+    separator = {"\\t": "\t", "tab": "\t", "space": SPACES, " ": SPACES}.get(given or "", given)
+    if separator is None or separator == SPACES:
+        return separator
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+        raise InputError(f"separator must be one ASCII character, tab or space; got {quote(given)}")
+    return separator
+
+
+def _find_layout(path: Path, suffix: str, options: Options) -> _Layout:
+    encoding, remarks = find_encoding(path, options.encoding)
+    comments, before, sample = _sample(path, encoding)
+    separator = options.separator or _find_separator(sample, suffix)
+    numbered = list(records(sample, separator))
+    if not numbered:
+        raise InputError(f"{quote(path)} is empty")
+    rows = [row for _, row in numbered]
+    names, in_table = _find_names(rows, comments, separator, options, remarks)
+    body = rows[1:] if in_table else rows
+    row_names = False
+    if len(names) > 1 and body and all(len(row) == len(names) + 1 for row in body):
+        row_names = any(row[-1].strip() for row in body)
+        names = ["row", *names] if row_names else [*names, ""]
+        if row_names:
+            remarks.append("the header is one short: the first column was taken for row names")
+    return _Layout(
+        encoding=encoding,
+        separator=separator,
+        skip=before + (numbered[0][0] if in_table else 0),
+        names=names,
+        as_text=_kept_as_text(body, len(names)) | ({0} if options.transpose else set()),
+        row_names=row_names,
+        remarks=tuple(remarks),
+    )
+
+
+def _find_names(
+    rows: list[list[str]], comments: list[str], separator: str, options: Options, remarks: list[str]
+) -> tuple[list[str], bool]:
+    """Return the names of the columns, and whether the first row holds them; add remarks on the choice."""
+    first = [cell.strip() for cell in rows[0]]
+    guessed = _has_header(rows)
+    header = guessed or options.transpose if options.header is None else options.header
+    if not guessed and options.header is not False:
+        names = _names_in_comment(comments, separator, len(first))
+        if names:
+            remarks.append("the names were taken from the line before the table that starts with #")
+            return names, False
+    if comments:
+        remarks.append(f"{len(comments)} line{'s' * (len(comments) > 1)} starting with # passed over")
+    if not header:
+        if options.header is None:
+            remarks.append("no header found: the columns are called x1, x2, ...")
+        return [f"x{i + 1}" for i in range(len(first))], False
+    numbers = [cell for cell in first if cell]
+    unsure = not guessed or (numbers and parse_spellings(numbers).reading == "number")
+    if options.header is None and unsure:
+        start = ", ".join(first[:4]) + (", ..." if len(first) > 4 else "")
+        remarks.append(f"the first line, {quote(start)}, was taken for names")
+    return first, True
+
+
+def _kept_as_text(body: list[list[str]], width: int) -> frozenset[int]:
+    """Return the columns that pandas must not turn into numbers: 00501 is a code, and 2.500 may be 2500."""
+    if any("," in cell and shows_decimal_comma(cell.strip()) for row in body for cell in row):
+        return frozenset(range(width))
+    return frozenset(
+        at for row in body for at, cell in enumerate(row[:width]) if _LEADING_ZERO.fullmatch(cell)
+    )
+
+
+def _sample(path: Path, encoding: str) -> tuple[list[str], int, list[str]]:
+    """Return the comments before the table, the number of lines before it, and its first lines.
+
+    These are a few hundred, fewer if they are very long, three at least.
+    """
+    comments: list[str] = []
+    lines: list[str] = []
+    before = size = 0
+    with open_text(path, encoding) as file:
+        for line in file:
+            if not lines and (not line.strip() or line.lstrip().startswith("#")):
+                comments += [line.strip()] if line.strip() else []
+                before += 1
+                continue
+            lines.append(line)
+            size += len(line)
+            if len(lines) >= _SAMPLE_LINES or (size >= _SAMPLE_CHARACTERS and len(lines) >= 3):
+                break
+    return comments, before, lines
+
+
+def _find_separator(sample: list[str], suffix: str) -> str:
+    """Return the separator that splits the most lines into the same number of two or more fields.
+
+    Among equals it is the one whose fields hold no other separator, a comma inside a number excepted.
+    """
+    best, best_score = ",", (0.0, 0.0, 0)
+    preferred = "\t" if suffix in (".tsv", ".tab") else ","
+    for separator in sorted(_SEPARATORS, key=lambda s: s != preferred):
+        try:
+            rows = [row for _, row in records(sample, separator)]
+        except InputError:
+            continue
+        usual, consistency = _usual_width(rows)
+        if usual < 2:
+            continue
+        others = [s for s in _SEPARATORS if s != separator]
+        cells = [cell for row in rows for cell in row]
+        mixed = sum(
+            any(s in cell for s in others) and not _WITH_COMMA_INSIDE.fullmatch(cell.strip())
+            for cell in cells
+        )
+        score = (consistency, -mixed / len(cells), usual)
+        if score > best_score:
+            best, best_score = separator, score
+    if best_score[0] == 0:
+        widths = [len(row) for _, row in records(sample, SPACES)]
+        if widths and min(widths) > 1 and len(set(widths[1:])) <= 1:
+            return SPACES
+    return best
+
+
+def _usual_width(rows: list[list[str]]) -> tuple[int, float]:
+    widths = [len(row) for row in rows]
+    usual = max(set(widths), key=widths.count, default=0)
+    return usual, widths.count(usual) / max(len(widths), 1)
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Decide whether the first row names the columns.
+
+    It does if it is one field short, or if its first cell is empty above what looks like row names. Else it
+    does not if some cell of it is a number on top of a column of numbers, unless a text cell stands on top
+    of a column of numbers, or its cells count 0, 1, 2, ... in a way that no row of values would.
+    """
+    first, body = [cell.strip() for cell in rows[0]], rows[1:]
+    if not body or (len(first) > 1 and all(len(row) == len(first) + 1 for row in body)):
+        return True
+    columns = [[row[at].strip() for row in body if len(row) > at] for at in range(len(first))]
+    if not first[0] and all(columns[0]) and len(set(columns[0])) == len(body):
+        return True
+    if _counts(first):
+        return len(first) >= _COUNTING_CELLS or not all(any(map(str.isdecimal, below)) for below in columns)
+    evidence = False
+    for cell, below in zip(first, columns, strict=True):
+        if parse_spellings(below).reading != "number" or not any(below):
+            continue
+        if parse_spellings([cell]).reading != "number":
+            if cell:
+                return True
+        else:
+            evidence = True
+    return not evidence
+
+
+def _counts(cells: Sequence[str]) -> bool:
+    return any(list(cells) == [str(i + start) for i in range(len(cells))] for start in (0, 1))
+
+
+def _names_in_comment(comments: list[str], separator: str, width: int) -> list[str]:
+    """Return the names in the last comment, if it has as many as there are columns (as NumPy writes it)."""
+    for line in (comments[-1].lstrip("#"), comments[-1]) if comments else ():
+        for _, row in records([line], separator):
+            if len(row) == width:
+                return [row[0].strip() or "#", *(name.strip() for name in row[1:])]
+    return []
+
+
+def _read_body(path: Path, layout: _Layout) -> pd.DataFrame:
+    with warnings.catch_warnings(), open_text(path, layout.encoding) as file:
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        for _ in islice(file, layout.skip):
+            pass
+        try:
+            frame: pd.DataFrame = pd.read_csv(
+                file,
+                sep=layout.separator,
+                header=None,
+                names=list(range(layout.width)),
+                dtype=dict.fromkeys(layout.as_text, str),
+                keep_default_na=False,
+                na_values=[""],
+                low_memory=False,
+                skipinitialspace=True,
+                **_EXACT,
+                index_col=False,
+                on_bad_lines="error",
+            )
+        except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error) as error:
+            _raise_ragged(path, layout)
+            raise InputError(f"{quote(path)} cannot be read as a table: {one_line(error)}") from error
+        except pd.errors.EmptyDataError:
+            frame = pd.DataFrame(columns=range(layout.width))
+    if len(frame) and frame.iloc[:, -1].isna().any():  # an empty last cell, or a line that ends too early?
+        _raise_ragged(path, layout)
+    frame.columns = pd.Index(layout.names, dtype=object)
+    return frame
+
+
+def _body(path: Path, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+    with open_text(path, layout.encoding) as file:
+        for line, row in records(islice(file, layout.skip, None), layout.separator):
+            yield line + layout.skip, row
+
+
+def _raise_ragged(path: Path, layout: _Layout) -> None:
+    """Raise for the first line with too few or too many fields, if there is one."""
+    for line, row in _body(path, layout):
+        if len(row) != layout.width:
+            raise InputError(
+                f"{quote(path)}, line {line}: {len(row)} fields where {layout.width} are expected; "
+                "quote fields that hold the separator, or mend the line"
+            )
+
+
+def _leading_zeros(path: Path, layout: _Layout, frame: pd.DataFrame) -> set[int]:
+    """Return the columns read as whole numbers in which some value is spelled with a leading zero."""
+    suspects = [at for at in _whole_columns(frame) if at not in layout.as_text]
+    if not suspects or not _holds_leading_zero(path, layout.encoding):
+        return set()
+    found: set[int] = set()
+    for _, row in _body(path, layout):
+        found.update(at for at in suspects if at < len(row) and _LEADING_ZERO.fullmatch(row[at]))
+    return found
+
+
+def _whole_columns(frame: pd.DataFrame) -> list[int]:
+    """Return the columns of whole numbers; with gaps they are floats to pandas."""
+    kinds = [dtype.kind for dtype in frame.dtypes]
+    floats = [at for at, kind in enumerate(kinds) if kind == "f"]
+    likely = _whole(frame.iloc[:100, floats].to_numpy())  # a column at a time is slow, and few get that far
+    gapped = [
+        at
+        for at, whole in zip(floats, likely, strict=True)
+        if whole and _whole(frame.iloc[:, [at]].to_numpy())
+    ]
+    return [at for at, kind in enumerate(kinds) if kind in "iu"] + gapped
+
+
+def _whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    whole: NDArray[np.bool_] = np.all((values == np.floor(values)) | np.isnan(values), axis=0)
+    return whole
+
+
+def _holds_leading_zero(path: Path, encoding: str) -> bool:
+    """Whether digits with a leading zero stand anywhere in the file, which is quick to rule out."""
+    end = "\n"
+    with open_text(path, encoding) as file:
+        while chunk := file.read(1 << 20):
+            if _LEADING_ZERO_WITHIN.search(end + chunk):
+                return True
+            end = chunk[-2:]
+    return False

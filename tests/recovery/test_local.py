@@ -1,0 +1,85 @@
+"""Does the local engine find the graph, and nothing where there is nothing? Fixed seeds, honest tolerances."""
+
+import numpy as np
+import pytest
+
+from gpmnet import GPM, metrics
+from gpmnet.local.engine import LocalOptions
+from gpmnet.simulate import simulate
+from gpmnet.table import load_table
+
+
+def fit(drawn, **options):
+    table = load_table(drawn.frame(), kinds=dict(zip(drawn.names, drawn.kinds, strict=True)))
+    return GPM(**options).fit(table).network_
+
+
+def mean_hamming(name, seeds, *, fdr=0.01, **drawing):
+    drawn = [simulate(name, seed=seed, **drawing) for seed in seeds]
+    return np.mean([metrics.hamming(x.truth, fit(x, fdr=fdr).adjacency) for x in drawn])
+
+
+@pytest.mark.parametrize("kind", ["continuous", "discrete", "mixed"])
+def test_butterflies_are_recovered(kind):
+    assert mean_hamming("butterfly", range(4), kind=kind, d=12, n=1000) <= 0.5
+
+
+@pytest.mark.parametrize(("kind", "most"), [("continuous", 4.5), ("discrete", 2.5), ("mixed", 4.0)])
+def test_random_graphs_are_mostly_recovered(kind, most):
+    """14 edges each; an empty graph has Hamming distance 14."""
+    assert mean_hamming("random", range(3), kind=kind, d=10, n=1000) <= most
+
+
+def test_gaussian_chain():
+    assert mean_hamming("gaussian", range(3), d=12, n=1000, structure="chain") <= 0.7
+
+
+def test_parity_needs_no_pairwise_signal_once_one_edge_is_seen():
+    """The noisy product: two parents that only an interaction joins."""
+    drawn = simulate("product", d=3, n=2000, seed=0)
+    assert metrics.hamming(drawn.truth, fit(drawn, fdr=0.01).adjacency) == 0
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+def test_nothing_is_found_where_there_is_nothing(n):
+    """Any edge at all is allowed in one table of twenty; two tables may both be unlucky once in 400."""
+    found = [fit(simulate("null", d=300, n=n, seed=seed)).n_edges for seed in range(3)]
+    assert sum(edges > 0 for edges in found) <= 1
+
+
+def test_the_screened_search_agrees_with_the_full_one():
+    drawn = simulate("butterfly", kind="mixed", d=40, n=1000, seed=0)
+    full = fit(drawn, fdr=0.01)
+    screened = fit(drawn, fdr=0.01, options=LocalOptions(all_pairs_up_to=10))
+    assert metrics.hamming(full.adjacency, screened.adjacency) <= 1
+    assert metrics.hamming(drawn.truth, screened.adjacency) <= 1
+
+
+def test_an_edge_that_only_shows_after_conditioning_is_found_by_the_second_screen():
+    """a and b are independent; c = a + b. Given c they depend on each other."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(1500, 30))
+    values[:, 2] = values[:, 0] + values[:, 1] + 0.5 * rng.normal(size=1500)
+    options = LocalOptions(all_pairs_up_to=10)
+    network = GPM(fdr=0.01, options=options).fit(values).network_
+    assert network.neighbors("x1") == ("x2", "x3")
+    assert network.n_edges == 3
+
+
+@pytest.mark.slow
+def test_p_values_of_the_whole_pipeline_are_honest():
+    """A null pair behind a weak neighbour that the search may miss: P(p <= a) stays near a."""
+    rejected = {0.01: 0, 0.05: 0}
+    repeats = 200
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        k = rng.normal(size=300)
+        a, b = k + 0.3 * rng.normal(size=300), 0.12 * k + rng.normal(size=300)
+        pairs = GPM().fit(np.column_stack([a, b, k])).network_.pairs
+        p = {(i, j): v for i, j, v in zip(pairs.first, pairs.second, pairs.p_value, strict=True)}.get(
+            (0, 1), 1.0
+        )
+        for level in rejected:
+            rejected[level] += p <= level
+    for level, count in rejected.items():
+        assert count / repeats <= level + 3.5 * np.sqrt(level * (1 - level) / repeats)

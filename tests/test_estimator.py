@@ -1,0 +1,129 @@
+"""The estimator: scikit-learn's contract, names, reproducibility, masks, duplicates, refusals."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gpmnet
+from gpmnet import GPM
+from gpmnet.errors import InputError
+from gpmnet.local.engine import LocalOptions
+from gpmnet.simulate import simulate
+
+
+@parametrize_with_checks([GPM()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def chain(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    b = a + rng.normal(size=n)
+    return pd.DataFrame({"a": a, "b": b, "c": b + rng.normal(size=n), "d": rng.normal(size=n)})
+
+
+def edges(model):
+    found = model.network_.edges
+    return {frozenset(pair) for pair in found[["source", "target"]].to_numpy().tolist()}
+
+
+CHAIN = {frozenset("ab"), frozenset("bc")}
+
+
+def test_names_in_names_out_for_any_frame():
+    frame = chain()
+    for source in (frame, pl.from_pandas(frame)):
+        model = GPM(fdr=0.01).fit(source)
+        assert edges(model) == CHAIN
+        assert model.network_.names == ("a", "b", "c", "d")
+        assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    assert gpmnet.fit(frame, fdr=0.01).neighbors("b") == ("a", "c")
+
+
+def test_clone_and_pipeline():
+    model = clone(GPM(fdr=0.01, random_state=3))
+    assert model.get_params()["fdr"] == 0.01
+    pipeline = make_pipeline(StandardScaler(), GPM(fdr=0.01)).fit(chain())
+    assert pipeline[-1].network_.n_edges == 2
+
+
+def test_same_seed_same_bytes_and_other_threads_same_edges():
+    sample = simulate("random", kind="mixed", d=8, n=300, seed=1)
+    one, two = (GPM(n_jobs=1).fit(sample.frame()) for _ in range(2))
+    for name in one.network_.pairs.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(one.network_.pairs, name), getattr(two.network_.pairs, name))
+    threads = GPM(n_jobs=2).fit(sample.frame())
+    assert edges(threads) == edges(one)
+
+
+@pytest.mark.parametrize("all_pairs_up_to", [100, 2])
+def test_permuting_columns_permutes_the_answer(all_pairs_up_to):
+    frame = simulate("random", kind="mixed", d=8, n=300, seed=2).frame()
+    shuffled = frame[frame.columns[[3, 1, 7, 0, 2, 6, 5, 4]]]
+    options = LocalOptions(all_pairs_up_to=all_pairs_up_to)
+    there, back = (GPM(options=options).fit(x).network_.candidates for x in (frame, shuffled))
+    for found in (there, back):
+        found["pair"] = [frozenset(p) for p in found[["source", "target"]].to_numpy().tolist()]
+    there, back = there.set_index("pair"), back.set_index("pair").loc[there["pair"]]
+    np.testing.assert_allclose(there["p_value"], back["p_value"], rtol=1e-5)
+    np.testing.assert_allclose(there["omega"], back["omega"], rtol=1e-5)
+    assert (there["is_edge"] == back["is_edge"]).all()
+
+
+def test_forbidden_and_required_pairs():
+    model = GPM(fdr=0.01, forbid=[("a", "b")], require=[("a", "d")]).fit(chain())
+    assert frozenset("ab") not in edges(model)
+    assert frozenset("ad") in edges(model)
+    assert frozenset("ab") not in {
+        frozenset(p) for p in model.network_.candidates[["source", "target"]].to_numpy().tolist()
+    }
+
+
+def test_duplicates_are_joined_and_not_fitted():
+    frame = chain().assign(a2=lambda f: np.exp(f["a"]))
+    model = GPM(fdr=0.01).fit(frame)
+    assert edges(model) == CHAIN | {frozenset(["a", "a2"])}
+    assert model.omega_.shape == (4, 4)
+    assert model.network_.names == ("a", "b", "c", "d", "a2")
+
+
+def test_omega_has_the_pattern_of_the_network():
+    model = GPM(fdr=0.01).fit(chain())
+    off = model.omega_ - np.diag(np.diag(model.omega_))
+    np.testing.assert_array_equal(off > 0, model.network_.adjacency)
+    np.testing.assert_array_equal(model.omega_, model.omega_.T)
+
+
+def test_threshold_instead_of_rate():
+    model = GPM(threshold=1e-6).fit(chain())
+    assert edges(model) == CHAIN
+    assert model.network_.fdr is None
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"engine": "magic"}, "engine='magic' is not one of local"),
+        ({"fdr": 2.0}, "fdr must be between 0 and 1; got 2.0"),
+        ({"forbid": [("a", "zz")]}, "no variable 'zz'"),
+        ({"require": [("a", "a")]}, "an edge with itself"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"missing": "guess"}, "missing='guess'"),
+        ({"device": "cuda:99"}, "cuda"),
+    ],
+)
+def test_bad_parameters(parameters, words):
+    with pytest.raises(InputError, match=words):
+        GPM(**parameters).fit(chain())
+
+
+def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch):
+    monkeypatch.setattr("gpmnet.memory.available_bytes", lambda device: 10**6)
+    with pytest.raises(InputError, match=r"needs about 0.5 GB of memory on cpu .* variables would fit"):
+        GPM().fit(chain())
