@@ -14,7 +14,7 @@ from gpmnet.table import describe, load_table
 
 ROWS = "".join(f"{i * 0.37:.2f},{'red' if i % 3 else 'blue'},{i % 7}\n" for i in range(40))
 CSV = "size,colour,score\n" + ROWS
-DAMAGED_GZIP = gzip.compress(CSV.encode() * 50)[:40] + b"\xff" * 60
+DAMAGED_GZIP = gzip.compress(CSV.encode() * 50, mtime=0)[:40] + b"\xff" * 60
 with zipfile.ZipFile(BUFFER := io.BytesIO(), "w") as archive:
     archive.writestr("[Content_Types].xml", "<no xml")
 NO_EXCEL = BUFFER.getvalue()
