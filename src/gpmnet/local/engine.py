@@ -14,7 +14,7 @@ from torch import Tensor
 from gpmnet.local.edge_test import EdgeTest, TestOptions
 from gpmnet.local.features import Features, build_features
 from gpmnet.local.nodes import NodeOptions, edge_omegas
-from gpmnet.local.nuisance import DesignOptions
+from gpmnet.local.nuisance import DesignOptions, most_cells, table_cells
 from gpmnet.local.screen import Hits, panels, residual_panels, screen
 from gpmnet.local.search import Neighbourhoods, SearchOptions, search, trim
 from gpmnet.table import Encoded
@@ -137,7 +137,7 @@ class LocalEngine:
         else:
             found = self._sparse_search(features, test, settings, start, forbidden, report)
         first, second = self._near(found, required, o.near if small else settings.enter)
-        given = _unions(found.members, first, second, most)
+        given = _unions(features, found.members, first, second, most, most_cells(features.n, design))
         tested = self._final(test, first, second, given, report)
         return LocalResult(first.cpu().numpy(), second.cpu().numpy(), *tested, features)
 
@@ -251,8 +251,15 @@ def _as_sets(pairs: NDArray[np.intp] | None, d: int, device: str) -> Tensor | No
     return _lists(Hits(both[:, 0], both[:, 1], both[:, 0]), d, None)
 
 
-def _unions(members: Tensor, first: Tensor, second: Tensor, most: int) -> Tensor:
-    """Return both ends' neighbours without the pair itself; the smaller set where the union is too large."""
+def _unions(
+    features: Features, members: Tensor, first: Tensor, second: Tensor, most: int, most_cells: float
+) -> Tensor:
+    """Return both ends' neighbours without the pair itself; the smaller set where the union is too large.
+
+    Either end's complete neighbourhood separates a pair without an edge; the union also does where one end missed
+    a weak neighbour. It is too large with more than `most` members, or when its discrete ones span more than
+    `most_cells` cells: the rows of a cell would then be too few to see anything.
+    """
     a, b = members[first], members[second]
     a = torch.where(a == second[:, None], -1, a)
     b = torch.where(b == first[:, None], -1, b)
@@ -260,7 +267,7 @@ def _unions(members: Tensor, first: Tensor, second: Tensor, most: int) -> Tensor
     size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
     smaller = torch.where((size_a <= size_b)[:, None], a, b)
     pad = torch.full((len(a), union.shape[1] - a.shape[1]), -1, dtype=a.dtype, device=a.device)
-    fits = (union >= 0).sum(dim=1) <= most
+    fits = ((union >= 0).sum(dim=1) <= most) & (table_cells(features, union) <= most_cells)
     union = torch.where(fits[:, None], union, _distinct(torch.cat([smaller, pad], dim=1)))
     width = int((union >= 0).sum(dim=1).max()) if len(union) else 0
     return union[:, :width]

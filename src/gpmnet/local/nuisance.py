@@ -111,13 +111,23 @@ def regress(features: Features, given: Tensor, options: DesignOptions) -> Regres
     return Regression(design, factor, df)
 
 
+def table_cells(features: Features, given: Tensor) -> Tensor:
+    """Return the number of cells of the joint table of each set's discrete members, (B,)."""
+    levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], 0)
+    return levels.clamp(min=1).double().prod(dim=1)
+
+
+def most_cells(n: int, options: DesignOptions) -> float:
+    """Return how many cells a joint table may have to be saturated."""
+    return min(n / options.rows_per_cell, options.most_cells)
+
+
 def _shapes(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
     """Return, per set: number of continuous and of discrete members, and cells of a saturated table or 0."""
     levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], -1)
     n_continuous, n_discrete = (levels == 0).sum(dim=1), (levels > 0).sum(dim=1)
-    cells = torch.where(levels > 0, levels, 1).double().prod(dim=1)
-    most = min(features.n / options.rows_per_cell, options.most_cells)
-    saturated = (n_discrete > 1) & (cells <= most)
+    cells = table_cells(features, given)
+    saturated = (n_discrete > 1) & (cells <= most_cells(features.n, options))
     rounded = torch.where(saturated, 2 ** torch.ceil(torch.log2(cells)), torch.zeros_like(cells))
     return torch.stack([n_continuous, n_discrete, rounded.long()], dim=1)
 
