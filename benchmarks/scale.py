@@ -7,6 +7,7 @@ The bare product is (dK x n)(n x dK) in single precision (tf32 on a GPU), timed 
 
 import argparse
 import resource
+import sys
 import time
 
 import numpy as np
@@ -49,7 +50,9 @@ def main():
     parser.add_argument("--fdr", type=float, default=0.001)
     parser.add_argument("--seeds", type=int, default=1)
     options = parser.parse_args()
-    print("d n seed load_s fit_s bare_s ratio f1 false missed peak_host_gb peak_device_gb phases")
+    print(
+        "device,d,n,seed,fdr,load_seconds,fit_seconds,bare_product_seconds,ratio,f1,false,missed,peak_host_gb,peak_device_gb"
+    )
     for d in map(int, options.d.split(",")):
         bare = bare_product(d, options.n, LocalOptions().n_features, options.device)
         for seed in range(options.seeds):
@@ -66,10 +69,11 @@ def main():
             host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
             device = torch.cuda.max_memory_allocated() / 1e9 if options.device != "cpu" else np.nan
             print(
-                f"{d} {options.n} {seed} {load:.2f} {fit:.2f} {bare:.2f} {fit / bare:.2f} {found['f1']:.5f} "
-                f"{false} {missed} {host:.2f} {device:.2f} {last}",
+                f"{options.device},{d},{options.n},{seed},{options.fdr},{load:.2f},{fit:.2f},{bare:.3f},{fit / bare:.2f},"
+                f"{found['f1']:.5f},{false},{missed},{host:.2f},{device:.2f}",
                 flush=True,
             )
+            print(f"# seconds at which each phase last reported: {last}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
