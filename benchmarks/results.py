@@ -33,7 +33,7 @@ TITLES = {
     "parity": ("No pairwise signal: parity and products, n = 2000", ["simulator", "kind", "d", "method"]),
     "tables": ("Tables with a known graph", ["task", "method"]),
     "scale": ("Large Butterfly networks, n = 1000", ["device", "d"]),
-    "twelve": ("Twelve variables, Butterfly continuous, n = 1000, two threads", ["method"]),
+    "twelve": ("Twelve variables, Butterfly continuous, n = 1000, beside GraphicalLassoCV", ["draw"]),
 }
 
 

@@ -69,8 +69,10 @@ class GPM(BaseEstimator):
     >>> b = a + rng.normal(size=500)
     >>> c = b + rng.normal(size=500)
     >>> model = GPM().fit(np.column_stack([a, b, c]))
-    >>> model.network_.edges[["source", "target", "sign"]].to_numpy().tolist()
-    [['x1', 'x2', 1.0], ['x2', 'x3', 1.0]]
+    >>> model.network_.neighbors("x2")
+    ('x1', 'x3')
+    >>> model.network_.separates("x1", "x3", given=["x2"])
+    True
     """
 
     def __init__(
