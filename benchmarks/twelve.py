@@ -1,6 +1,6 @@
 """Twelve variables, n = 1000: the local engine beside GraphicalLassoCV in one run, as CSV.
 
-    python benchmarks/twelve.py [--draws 8] [--threads 2]
+python benchmarks/twelve.py [--draws 8] [--threads 2]
 """
 
 import argparse

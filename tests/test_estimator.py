@@ -76,6 +76,21 @@ def test_permuting_columns_permutes_the_answer(all_pairs_up_to):
     assert (there["is_edge"] == back["is_edge"]).all()
 
 
+def test_reversing_columns_of_sparse_tables_changes_nothing():
+    """Here the union of two neighbourhoods often has too many cells, and the smaller set decides."""
+    drawn = simulate("random", kind="discrete", d=12, n=300, seed=3, density=0.4).frame()
+    there, back = (GPM().fit(x).network_ for x in (drawn, drawn[drawn.columns[::-1]]))
+    found = [
+        {frozenset(p) for p in net.edges[["source", "target"]].to_numpy().tolist()} for net in (there, back)
+    ]
+    assert found[0] == found[1]
+
+
+def test_a_pair_cannot_be_both_forbidden_and_required():
+    with pytest.raises(InputError, match="both forbidden and required"):
+        GPM(forbid=[("a", "b")], require=[("b", "a")]).fit(chain())
+
+
 def test_forbidden_and_required_pairs():
     model = GPM(fdr=0.01, forbid=[("a", "b")], require=[("a", "d")]).fit(chain())
     assert frozenset("ab") not in edges(model)

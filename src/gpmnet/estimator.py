@@ -116,7 +116,9 @@ class GPM(BaseEstimator):
         """
         self._check_parameters()
         start = time.perf_counter()
-        table = load_table(X, kinds=kinds, missing=self.missing) if not isinstance(X, Table) else X
+        if isinstance(X, Table) and kinds:
+            raise InputError("kinds are decided when a Table is loaded; give them to load_table")
+        table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
         self.table_ = table
         self.n_features_in_ = len(table.schema)
         self.feature_names_in_ = np.array(table.schema.names, dtype=object)
@@ -126,10 +128,14 @@ class GPM(BaseEstimator):
         options = self.options or LocalOptions()
         self._check_memory(table, options)
         forbidden, required = self._pairs(table, self.forbid), self._pairs(table, self.require)
+        both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
+        if both:
+            a, b = (table.names[at] for at in min(both))
+            raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
         loaded = time.perf_counter()
         with _threads(self.n_jobs):
             engine = LocalEngine(options, int(seed), self.device)
-            found = engine.fit(table.encode(int(seed)), forbidden, required, progress)
+            found = engine.fit(table.encode(int(seed)), forbidden, required, progress, self.threshold or 0.0)
             tested = time.perf_counter()
             self._decide(table, found, forbidden, required)
         self.timings_ = {
@@ -144,17 +150,23 @@ class GPM(BaseEstimator):
             raise InputError(f"engine={quote(self.engine)} is not one of {', '.join(ENGINES)}")
         for name in ("fdr", "threshold"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < 1:
+            if name == "threshold" and value is None:
+                continue
+            if not isinstance(value, int | float | np.number) or not 0 < value < 1:
                 raise InputError(f"{name} must be between 0 and 1; got {value}")
+        if not isinstance(self.device, str) or self.device.split(":")[0] not in ("cpu", "cuda"):
+            raise InputError(f"device={quote(self.device)} is not cpu or cuda")
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise InputError(f"device={quote(self.device)}, but torch finds no CUDA device; use device='cpu'")
 
     def _check_memory(self, table: Table, options: LocalOptions) -> None:
         """Refuse what does not fit: features three times over, scores, and the blocks in flight."""
         columns = np.where(table.is_discrete, table.n_levels - 1, options.n_features)
-        per_row = 4 * (3 * int(columns.sum()) + 3 * len(columns))
-        needed = table.n_rows * per_row + int(2e9 if len(columns) > options.all_pairs_up_to else 5e8)
-        fits = int(len(columns) * max(0.0, available_bytes(self.device) - 2e9) / max(needed - 2e9, 1))
+        large = len(columns) > options.all_pairs_up_to
+        features = table.n_rows * (4 if large else 8) * 3 * (int(columns.sum()) + len(columns))
+        blocks = int(2e9 if large else 5e8)
+        needed = features + blocks
+        fits = int(len(columns) * max(0, available_bytes(self.device) - blocks) / features)
         check_memory(needed, self.device, f"about {fits:,} of these {len(columns):,} variables would fit")
 
     def _pairs(self, table: Table, pairs: Sequence[tuple[str, str]] | None) -> NDArray[np.intp]:
@@ -239,11 +251,11 @@ def _with_duplicates(table: Table, pairs: Pairs, fdr: float | None) -> MarkovNet
 def _threads(n_jobs: int | None) -> Iterator[None]:
     before = torch.get_num_threads()
     if n_jobs is not None:
-        if n_jobs == 0:
-            raise InputError("n_jobs must be a positive number of threads, or -1 for all; got 0")
+        if n_jobs == 0 or n_jobs < -1:
+            raise InputError(f"n_jobs must be a positive number of threads, or -1 for all; got {n_jobs}")
         import os
 
-        torch.set_num_threads(n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs))
+        torch.set_num_threads(n_jobs if n_jobs > 0 else os.cpu_count() or 1)
     try:
         yield
     finally:

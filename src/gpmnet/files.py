@@ -13,19 +13,24 @@ from gpmnet.errors import InputError, quote
 
 @contextmanager
 def whole_folder(out: Path, files: tuple[str, ...]) -> Iterator[Path]:
-    """Yield a folder beside `out` to write into; at the end its files move to `out`.
+    """Yield a folder to write into; at the end its files move to `out`.
 
     A new folder appears in one move. In a folder that is there already, each of `files` is replaced in one move,
     those that were not written this time are removed, and other files stay. If the body raises, nothing changes.
     """
+    out = Path(out).resolve()
     if out.exists() and not out.is_dir():
         raise InputError(f"{quote(out)} is a file; a folder is needed")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
-    beside.mkdir()
+    there = out.is_dir()
+    # Inside a folder that is there: it may be a mount, into which nothing can be moved from beside it.
+    beside = (out if there else out.parent) / f".{out.name}.{os.getpid()}.part"
+    try:
+        beside.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"{quote(out)} cannot be written: {error.strerror}") from error
     try:
         yield beside
-        if out.is_dir() and any(out.iterdir()):
+        if there:
             for name in files:
                 if (beside / name).exists():
                     os.replace(beside / name, out / name)

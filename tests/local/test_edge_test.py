@@ -29,7 +29,7 @@ def test_chi_square_tail_in_logs(df):
 
 def test_cauchy_combination():
     p = np.array([[0.3, 0.02, 0.7], [1e-9, 0.5, 0.9], [0.999, 0.5, 0.6]])
-    expected = 0.5 - np.arctan(np.tan((0.5 - p) * np.pi).mean(axis=1)) / np.pi
+    expected = 0.5 - np.arctan(np.tan((0.5 - np.minimum(p, 0.99)) * np.pi).mean(axis=1)) / np.pi
     np.testing.assert_allclose(combine(torch.tensor(np.log(p))).exp(), expected, rtol=1e-6)
     far = combine(torch.tensor([[-2000.0, -1.0], [-2000.0, -2000.0]], dtype=torch.float64))
     np.testing.assert_allclose(far, [-2000 + np.log(2), -2000], rtol=1e-9)
@@ -168,3 +168,17 @@ def test_what_the_set_determines_gives_no_evidence(test_of):
     k = rng.integers(0, 4, 300)
     frame = pd.DataFrame({"a": k % 2, "b": rng.normal(size=300) + k, "k": k})
     assert float(one(test_of(frame), 0, 1, [2]).log_p.exp()) > 0.05
+
+
+def test_a_pair_does_not_depend_on_its_company(test_of):
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, 2, 400)
+    frame = pd.DataFrame(
+        {"b1": rng.integers(0, 2, 400), "b2": rng.integers(0, 2, 400), "z": rng.normal(size=400), "k": k}
+    )
+    frame["w"] = rng.integers(0, 10, 400)
+    test = test_of(frame)
+    sets = torch.tensor([[3], [3], [3]])
+    together = test.pairs(torch.tensor([0, 0, 2]), torch.tensor([1, 2, 4]), sets).log_p
+    torch.testing.assert_close(together[:1], one(test, 0, 1, [3]).log_p, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(together[1:2], one(test, 0, 2, [3]).log_p, rtol=1e-9, atol=1e-12)

@@ -59,6 +59,22 @@ def test_the_newton_fit_is_multinomial_logistic_regression():
     np.testing.assert_allclose(theta[:, 0], model.intercept_[1:] - model.intercept_[0], atol=1e-4)
 
 
+@pytest.mark.parametrize("levels", [8, 12])
+def test_the_newton_fit_reaches_the_maximum_with_many_levels_and_a_strong_effect(levels):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, levels, 1000)
+    b = np.where(rng.random(1000) < 0.6, a, rng.integers(0, levels, 1000))
+    basis = torch.tensor(np.column_stack([np.ones(1000), np.eye(levels)[a][:, 1:]]))[None]
+    theta = fit_logits(torch.tensor(b)[None], levels, basis, NodeOptions())[0]
+    share = torch.softmax(torch.cat([torch.zeros((1000, 1)), basis[0] @ theta.T], dim=1), dim=1)[:, 1:]
+    hot = torch.tensor(np.eye(levels)[b][:, 1:])
+    penalty = 1e-3 * basis[0].square().mean(dim=0)
+    penalty[0] = 1e-9
+    gradient = (hot - share).T @ basis[0] / 1000 - penalty * theta
+    assert float(gradient.abs().max()) < 1e-7
+    assert float(theta.abs().max()) < 20
+
+
 def test_the_basis_changes_as_its_derivative_says(features_of):
     f = features_of(RNG.normal(size=(50, 3)))
     members = torch.tensor([[1, 2]])

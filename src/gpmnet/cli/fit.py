@@ -163,7 +163,7 @@ def read_pairs(path: Path | None) -> list[tuple[str, str]] | None:
             raise InputError(
                 f"{quote(path)}, row {number}: two names are expected, got {quote(','.join(row))}"
             )
-    return [(row[0], row[1]) for row in rows]
+    return [(row[0].strip(), row[1].strip()) for row in rows]
 
 
 @contextmanager

@@ -23,6 +23,7 @@ the conditional variances may move together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -35,6 +36,7 @@ from gpmnet.local.nuisance import DesignOptions, Regression, batches, regress
 BUDGET = 1 << 25
 """Values that the designs of one batch may hold (256 MB in double precision)."""
 _DEAD = 1e-4  # share of a feature's variance below which what the set leaves of it is only rounding
+_MOST_WEIGHTED = 64  # weighted products beyond this many cost more than they could show
 _WIDE = 6  # blocks of more features than this are taken for homoscedastic: their moments are too many to fit
 
 
@@ -74,7 +76,8 @@ def combine(log_p: Tensor, weights: Tensor | None = None) -> Tensor:
     present = ~log_p.isnan()
     w = present.double() if weights is None else weights * present
     w = w / w.sum(dim=-1, keepdim=True).clamp(min=1e-12)
-    lp = torch.where(present, log_p, 0.0).clamp(max=-1e-12)
+    # A p-value of 1 would outweigh any evidence beside it; a cautious part must not have that power.
+    lp = torch.where(present, log_p, 0.0).clamp(max=math.log(0.99))
     p = lp.exp()
     tan = torch.tan((0.5 - p) * torch.pi)
     # In the far tail tan((1/2 - p) pi) = 1 / (p pi); sums are taken relative to the largest term.
@@ -164,11 +167,21 @@ class EdgeTest:
         """
         results = torch.zeros((3, len(first)), dtype=torch.float64, device=first.device)
         for rows in batches(self.features, given, self.design, BUDGET):
-            widest = int((self.features.width[first[rows]] * self.features.width[second[rows]]).max())
-            for part in rows.split(max(1, BUDGET // (self.features.n * max(widest, 1) * 2))):
-                regression = regress(self.features, given[part], self.design)
-                results[:, part] = self._pairs(regression, first[part], second[part], given[part])
+            for alike in self._alike(rows, first, second):
+                products = int(self.features.width[first[alike[0]]] * self.features.width[second[alike[0]]])
+                for part in alike.split(
+                    max(1, BUDGET // (2 * self.features.n * max(products, _MOST_WEIGHTED)))
+                ):
+                    regression = regress(self.features, given[part], self.design)
+                    results[:, part] = self._pairs(regression, first[part], second[part], given[part])
         return PairResults(*results)
+
+    def _alike(self, rows: Tensor, first: Tensor, second: Tensor) -> list[Tensor]:
+        """Split pairs by widths and kinds, so that a pair's answer does not depend on those beside it."""
+        f = self.features
+        one, two = (f.width[x[rows]] * 2 + (f.levels[x[rows]] > 0) for x in (first, second))
+        key = one * (2 * int(f.width.max()) + 2) + two
+        return [rows[key == k] for k in key.unique()]
 
     def whitened(self, nodes: Tensor, given: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield some of the nodes and the whitened residual features (b, n, K) that their sets leave of them."""
@@ -207,15 +220,18 @@ class EdgeTest:
         for slot in range(given.shape[1]):
             members = given[:, slot]
             thin_w = self._coarse(members.clamp(min=0))
-            weighted = (v[..., :, None] * self._weights(members)[..., None, :]).flatten(2)
-            log_p, moments = _statistic(u, weighted, None, thin_u * thin_v * thin_w, shrink, trust=2 / 3)
-            log_ps.append(torch.where(members >= 0, log_p, torch.nan))
-            strengths.append(
-                _largest(moments, thin_u + thin_v * thin_w, shrink * u.shape[1]) * (members >= 0)
-            )
-        joined = combine(torch.stack(log_ps, dim=-1))
-        none = ~(given >= 0).any(dim=1)
-        return joined.masked_fill(none, torch.nan), torch.stack(strengths).amax(dim=0)
+            used = ((members >= 0) & (thin_u * thin_v * thin_w <= _MOST_WEIGHTED)).nonzero()[:, 0]
+            log_p, strength = torch.full_like(shrink, torch.nan), torch.zeros_like(shrink)
+            if len(used):
+                weighted = (v[used][..., :, None] * self._weights(members[used])[..., None, :]).flatten(2)
+                df, width = (thin_u * thin_v * thin_w)[used], (thin_u + thin_v * thin_w)[used]
+                log_p[used], moments = _statistic(u[used], weighted, None, df, shrink[used], trust=2 / 3)
+                strength[used] = _largest(moments, width, shrink[used] * u.shape[1])
+            log_ps.append(log_p)
+            strengths.append(strength)
+        stacked = torch.stack(log_ps, dim=-1)
+        none = stacked.isnan().all(dim=-1)
+        return combine(stacked).masked_fill(none, torch.nan), torch.stack(strengths).amax(dim=0)
 
     def _sign(self, first: Tensor, second: Tensor, linear: Tensor, strength: Tensor) -> Tensor:
         """Return the sign of the first features' correlation where it makes up most of the strength.

@@ -110,11 +110,14 @@ class LocalEngine:
         forbidden: NDArray[np.intp] | None = None,
         required: NDArray[np.intp] | None = None,
         progress: Progress | None = None,
+        level: float = 0.0,
     ) -> LocalResult:
         """Return the tested pairs.
 
         Parameters
         ----------
+        level : float
+            P-value up to which pairs must get the full test, if that is more than the options say.
         forbidden, required : ndarray of shape (m, 2), optional
             Pairs that are never tested, and pairs that are neighbours from the start.
         """
@@ -124,7 +127,8 @@ class LocalEngine:
         n_joint = int(min(o.most_joint, max(10, o.joint_share * n)))
         small = d <= o.all_pairs_up_to
         dtype = torch.float64 if small else torch.float32
-        features = build_features(encoded, o.n_features, n_joint, self.seed, self.device, dtype)
+        n_features = min(o.n_features, max(1, n - 2))  # no more than the rows can tell apart
+        features = build_features(encoded, n_features, n_joint, self.seed, self.device, dtype)
         design = o.design or DesignOptions(n_cosines=round(2 * n**0.15))
         test = EdgeTest(features, design, o.test)
         most = self._most(features, design)
@@ -135,8 +139,8 @@ class LocalEngine:
             candidates = _everyone(d, forbidden, self.device)
             found = search(test, everyone, candidates, settings, start, _phase(report, "search"))
         else:
-            found = self._sparse_search(features, test, settings, start, forbidden, report)
-        first, second = self._near(found, required, o.near if small else settings.enter)
+            found = self._sparse_search(features, test, settings, start, forbidden, report, level)
+        first, second = self._near(found, required, max(level, o.near if small else settings.enter))
         given = _unions(features, found.members, first, second, most, most_cells(features.n, design))
         tested = self._final(test, first, second, given, report)
         return LocalResult(first.cpu().numpy(), second.cpu().numpy(), *tested, features)
@@ -155,11 +159,12 @@ class LocalEngine:
         start: Tensor | None,
         forbidden: NDArray[np.intp] | None,
         report: Progress,
+        level: float,
     ) -> Neighbourhoods:
         """Screen, search, screen again with what the neighbours leave, and search where that found more."""
         o, d = self.options, features.d
         white = panels(features)
-        level, most = settings.enter, o.most_candidates
+        level, most = max(level, settings.enter), o.most_candidates
         hits = screen(white, white, level, most, lambda done: report("screen", done, d))
         candidates = _lists(hits, d, forbidden)
         everyone = torch.arange(d, device=features.device)
@@ -265,12 +270,21 @@ def _unions(
     b = torch.where(b == first[:, None], -1, b)
     union = _distinct(torch.cat([a, b], dim=1))
     size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
-    smaller = torch.where((size_a <= size_b)[:, None], a, b)
+    # Ties are decided by a hash of the members' names, not by their positions.
+    first_smaller = torch.where(
+        size_a == size_b, _name_key(features, a) <= _name_key(features, b), size_a < size_b
+    )
+    smaller = torch.where(first_smaller[:, None], a, b)
     pad = torch.full((len(a), union.shape[1] - a.shape[1]), -1, dtype=a.dtype, device=a.device)
     fits = ((union >= 0).sum(dim=1) <= most) & (table_cells(features, union) <= most_cells)
     union = torch.where(fits[:, None], union, _distinct(torch.cat([smaller, pad], dim=1)))
     width = int((union >= 0).sum(dim=1).max()) if len(union) else 0
     return union[:, :width]
+
+
+def _name_key(features: Features, sets: Tensor) -> Tensor:
+    key = features.weights[features.linear_start[sets.clamp(min=0)], 0].double()
+    return torch.where(sets >= 0, key, 0.0).sum(dim=1)
 
 
 def _distinct(sets: Tensor) -> Tensor:

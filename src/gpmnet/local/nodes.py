@@ -147,15 +147,31 @@ def fit_logits(codes: Tensor, n_levels: int, basis: Tensor, options: NodeOptions
     scale = basis.square().mean(dim=1)
     penalty = options.logistic_ridge * torch.where(scale > 0, scale, 1.0)
     penalty[:, 0] = 1e-9
+
+    def value(at: Tensor) -> Tensor:
+        logits = torch.cat([basis.new_zeros((b, n, 1)), basis @ at.mT], dim=-1)
+        fit = logits.gather(2, codes[..., None])[..., 0] - torch.logsumexp(logits, dim=-1)
+        return fit.mean(dim=1) - 0.5 * (penalty[:, None, :] * at.square()).sum(dim=(1, 2))
+
+    reached = value(theta)
     for _ in range(options.newton_steps):
         share = _softmax(basis @ theta.mT)
         gradient = (hot - share).mT @ basis / n - penalty[:, None, :] * theta
-        weight = torch.diag_embed(share) - share[..., :, None] * share[..., None, :]
-        hessian = torch.einsum("bnkl,bnp,bnq->bkplq", weight, basis, basis).reshape(b, m * p, m * p) / n
-        hessian = hessian + torch.diag_embed(penalty.repeat(1, m) + 1e-9)
+        hessian = basis.new_zeros((b, m, p, m, p))
+        for k in range(m):
+            for j in range(k + 1):
+                weight = share[..., k] * (float(k == j) - share[..., j])
+                hessian[:, k, :, j] = hessian[:, j, :, k] = (basis * weight[..., None]).mT @ basis / n
+        hessian = hessian.reshape(b, m * p, m * p) + torch.diag_embed(penalty.repeat(1, m) + 1e-9)
         factor = torch.linalg.cholesky(hessian)
         step = torch.cholesky_solve(gradient.reshape(b, m * p, 1), factor).reshape(b, m, p)
-        theta = theta + step
+        for _ in range(30):  # halve the step of the nodes that it would make worse
+            tried = value(theta + step)
+            worse = tried < reached - 1e-12
+            if not bool(worse.any()):
+                break
+            step = torch.where(worse[:, None, None], step / 2, step)
+        theta, reached = theta + step, tried
         if float(step.abs().max()) < 1e-8:
             break
     return theta

@@ -72,15 +72,16 @@ def search(
         Called with the numbers of nodes done and of all.
     """
     d = len(candidates)
-    room = options.most + (0 if start is None else start.shape[1])
-    members = torch.full((d, room), -1, dtype=torch.int64, device=candidates.device)
+    widest = options.most + (0 if start is None else start.shape[1])
+    members = torch.full((d, widest), -1, dtype=torch.int64, device=candidates.device)
     if start is not None:
         members[:, : start.shape[1]] = start
-    fixed = 0 if start is None else start.shape[1]
+    fixed = torch.full((d, 1), -2, device=candidates.device) if start is None else start
+    room = options.most + (members >= 0).sum(dim=1)
     log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=candidates.device)
     active = torch.arange(d, device=candidates.device)
     for _ in range(2):  # forward, backward, and once more where the backward pass dropped something
-        _forward(test, nodes, active, candidates, members, log_p, options, progress)
+        _forward(test, nodes, active, candidates, members, log_p, options, room, progress)
         active = _backward(test, nodes, active, candidates, members, log_p, options, fixed)
         if not len(active):
             break
@@ -95,6 +96,7 @@ def _forward(
     members: Tensor,
     log_p: Tensor,
     options: SearchOptions,
+    room: Tensor,
     progress: Callable[[int, int], None] | None,
 ) -> None:
     total = len(active)
@@ -109,12 +111,14 @@ def _forward(
         found = found.masked_fill(taken | (open_ < 0), 0.0)
         best, at = found.min(dim=1)
         count = (members[active] >= 0).sum(dim=1)
-        adds = (best < math.log(options.enter)) & (count < members.shape[1])
+        adds = (best < math.log(options.enter)) & (count < room[active])
         chosen = active[adds]
         slot = (members[chosen] < 0).int().argmax(dim=1)
         members[chosen, slot] = open_[adds, at[adds]]
         log_p[chosen, at[adds]] = best[adds]
-        active = chosen
+        rest = candidates[chosen]
+        left = (rest >= 0) & ~(rest[:, :, None] == members[chosen][:, None, :]).any(dim=2)
+        active = chosen[left.any(dim=1)]
 
 
 def _backward(
@@ -125,14 +129,15 @@ def _backward(
     members: Tensor,
     log_p: Tensor,
     options: SearchOptions,
-    fixed: int,
+    fixed: Tensor,
 ) -> Tensor:
     """Drop, one at a time, the member that the others make most superfluous; return the nodes that changed."""
     changed = torch.zeros(len(members), dtype=torch.bool, device=members.device)
-    active = active[(members[active, fixed:] >= 0).sum(dim=1) > 1]
+    active = active[(members[active] >= 0).sum(dim=1) > 1]
     while len(active):
-        node, slot = (members[active][:, fixed:] >= 0).nonzero(as_tuple=True)
-        node, slot = active[node], slot + fixed
+        free = ~(members[active][:, :, None] == fixed[active][:, None, :]).any(dim=2)
+        node, slot = ((members[active] >= 0) & free).nonzero(as_tuple=True)
+        node = active[node]
         others = members[node].clone()
         others[torch.arange(len(node), device=node.device), slot] = -1
         tested = members[node, slot]
@@ -147,7 +152,7 @@ def _backward(
         members[dropped, at[drops]] = -1
         members[dropped] = _pack(members[dropped], members.shape[1])
         changed[dropped] = True
-        active = dropped[(members[dropped, fixed:] >= 0).sum(dim=1) > 1]
+        active = dropped[(members[dropped] >= 0).sum(dim=1) > 1]
     return changed.nonzero()[:, 0]
 
 

@@ -59,6 +59,8 @@ def load_network(folder: str | Path) -> MarkovNetwork:
         raise InputError(
             f"{quote(folder)} holds no saved network: {quote(error.filename)} is missing"
         ) from error
+    except OSError as error:
+        raise InputError(f"{quote(folder)} cannot be read: {error.strerror}") from error
     except (json.JSONDecodeError, UnicodeDecodeError, SafetensorError) as error:
         raise InputError(f"{quote(folder)} holds a damaged network: {error}") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
@@ -73,7 +75,7 @@ def load_network(folder: str | Path) -> MarkovNetwork:
 def _checked(about: dict[str, Any], arrays: dict[str, Any], folder: Path) -> MarkovNetwork:
     names = about.get("names")
     expected = {*STATISTICS, "first", "second", "is_edge"}
-    if not isinstance(names, list) or set(arrays) != expected:
+    if not isinstance(names, list) or set(arrays) != expected or not {"kinds", "n_rows", "fdr"} <= set(about):
         raise InputError(f"{quote(folder)} holds a damaged network: its parts are not those of a network")
     shapes = {array.shape for array in arrays.values()}
     ends = np.concatenate([arrays["first"], arrays["second"]])
