@@ -1,0 +1,284 @@
+r"""The deep kernel exponential family: a mixture of Gaussian kernels on softplus networks, at learned points.
+
+.. math:: L(h) = \sum_m \alpha_m k(h, u_m), \qquad
+          k(h, u) = \sum_r w_r \exp\Big(-\frac{\|\psi_r(h) - \psi_r(u)\|^2}{2\sigma_r^2}\Big), \qquad
+          \psi_r(h) = U_r\,\tau(W_r h + b_r) + S_r h
+
+with tau the softplus and a skip S_r. It sees a row through a = (W_r h + b_r, S_r h), r = 1, 2, ..., and so is a
+`LowRankEnergy`: the rank of its Hessian is at most kernels x (hidden + features), 180 as published, whatever the
+number of points.
+
+Given the kernel, the Hyvarinen loss of the continuous coordinates is quadratic in alpha; `fit_alpha` returns its
+minimiser.
+
+References
+----------
+Wenliang, Sutherland, Strathmann and Gretton (2019), "Learning deep kernels for exponential family densities".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from gpmnet.energies.base import BUDGET, Layout
+from gpmnet.energies.low_rank import LowRankEnergy
+
+
+class DeepKernel(LowRankEnergy):
+    """A deep kernel exponential family; alpha starts at 0, so that L = 0.
+
+    Call `init_from` with rows before training: it places the points and sets the bandwidths.
+
+    Parameters
+    ----------
+    layout : Layout
+    n_kernels : int
+        Number R of kernels in the mixture.
+    hidden : int
+        Units of each network, and dimensions of its output psi.
+    n_points : int
+        Number M of inducing points u_m in R^D, learned.
+    generator : torch.Generator, optional
+        Source of the starting weights.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        n_kernels: int = 3,
+        hidden: int = 30,
+        n_points: int = 200,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(layout)
+        self.n_kernels, self.hidden = n_kernels, hidden
+
+        def normal(*shape: int, scale: float = 1.0) -> nn.Parameter:
+            return nn.Parameter(torch.randn(*shape, generator=generator) * scale)
+
+        scale = max(1, layout.width) ** -0.5
+        self.weight = normal(n_kernels * 2 * hidden, layout.width, scale=scale)  # for each r: W_r, then S_r
+        self.shift = normal(n_kernels, hidden)
+        self.mix = normal(n_kernels, hidden, hidden, scale=hidden**-0.5)
+        self.points = normal(n_points, layout.width)
+        self.log_bandwidth = nn.Parameter(torch.zeros(n_kernels))
+        self.log_mixture = nn.Parameter(torch.zeros(n_kernels))
+        self.alpha = nn.Parameter(torch.zeros(n_points))
+        self.log_ridge = nn.Parameter(torch.tensor(-7.0))
+        self._solved: Tensor | None = None
+
+    @torch.no_grad()
+    def init_from(self, rows: Tensor, generator: torch.Generator | None = None) -> None:
+        """Place the points at rows (n, D) drawn at random, and set the bandwidths around the median distance.
+
+        Rows are drawn without replacement as long as they last. The generator lives on the CPU.
+        """
+        draws = [
+            torch.randperm(len(rows), generator=generator) for _ in range(-(-len(self.points) // len(rows)))
+        ]
+        self.points.copy_(rows[torch.cat(draws)[: len(self.points)].to(rows.device)])
+        psi = self._centres()
+        for r in range(self.n_kernels):
+            median = torch.pdist(psi[r]).median().clamp(min=1e-3)
+            self.log_bandwidth[r] = torch.log(median * 2.0 ** (r - (self.n_kernels - 1) / 2))
+
+    @property
+    def bias(self) -> Tensor:  # type: ignore[override]
+        """The offset b of a = A h + b, 0 for the skips."""
+        return torch.cat([self.shift, torch.zeros_like(self.shift)], dim=1).flatten()
+
+    @contextmanager
+    def solved(self, alpha: Tensor) -> Iterator[None]:
+        """Use an alpha (M,) that depends on the other parameters, as `fit_alpha` returns it, in place of the stored one."""
+        self._solved = alpha
+        try:
+            yield
+        finally:
+            self._solved = None
+
+    def head(self, a: Tensor) -> Tensor:
+        """Return the mixture of kernels at a (..., H): (...)."""
+        kernels = self._kernels(self._features(a), self._centres())
+        return (kernels @ self._alpha()).sum(dim=0).reshape(a.shape[:-1])
+
+    def head_gradient(self, a: Tensor) -> Tensor:
+        """Return the gradient of the head at a (..., H): (..., H)."""
+        psi, centres = self._features(a), self._centres()
+        down, _ = self._psi_gradient(psi, centres, self._kernels(psi, centres))
+        parts = torch.cat([self._slope(a) * (down @ self.mix), down], dim=-1)
+        return parts.transpose(0, 1).reshape(a.shape)
+
+    def head_hessian(self, a: Tensor) -> Tensor:
+        """Return the Hessian of the head at a (..., H), block diagonal in the kernels: (..., H, H)."""
+        inner, bend, slope = self._second(a)
+        jacobian = self.mix[:, None] * slope[..., None, :]
+        left = jacobian.mT @ inner
+        top = torch.cat([left @ jacobian + torch.diag_embed(bend), left], dim=-1)
+        blocks = torch.cat([top, torch.cat([left.mT, inner], dim=-1)], dim=-2)
+        width = 2 * self.hidden
+        result = blocks.new_zeros((blocks.shape[1], self.n_kernels, width, self.n_kernels, width))
+        for r in range(self.n_kernels):
+            result[:, r, :, r, :] = blocks[r]
+        return result.reshape(*a.shape, a.shape[-1])
+
+    def curvature(self, h: Tensor) -> Tensor:
+        """Return the second derivatives d2L/dz_i2 of rows (n, D): (n, dc)."""
+        inner, bend, slope = self._second(self.project(h))
+        outer, skip = self._maps()
+        result = h.new_zeros(())
+        for r in range(self.n_kernels):
+            jacobian = (self.mix[r] * slope[r, :, None, :]) @ outer[r] + skip[r]  # d psi / dz: (n, p, dc)
+            result = result + (jacobian * (inner[r] @ jacobian)).sum(dim=1) + bend[r] @ outer[r].square()
+        return result
+
+    def hessian(self, h: Tensor) -> Tensor:
+        """Return d2L/dz_i dz_j of rows (n, D): (n, dc, dc)."""
+        inner, bend, slope = self._second(self.project(h))
+        outer, skip = self._maps()
+        result = h.new_zeros(())
+        for r in range(self.n_kernels):
+            jacobian = (self.mix[r] * slope[r, :, None, :]) @ outer[r] + skip[r]
+            result = result + jacobian.mT @ (inner[r] @ jacobian)
+            result = result + outer[r].mT @ (bend[r, :, :, None] * outer[r])
+        return result
+
+    def row_size(self) -> int:
+        """Return how many elements the largest result or uncut temporary has for each row."""
+        dc, s = self.layout.n_continuous, self.layout.n_levels
+        inside = self.n_kernels * max(self.hidden**2, len(self.points))
+        return max(dc**2, s**2, s * self.width, self.hidden * dc, inside)
+
+    def fit_alpha(self, h: Tensor, base_score: Tensor | None = None, ridge: Tensor | None = None) -> Tensor:
+        r"""Return the alpha that minimises the Hyvarinen loss of the continuous coordinates, given the kernel.
+
+        .. math:: \alpha = -\Big(\frac1n \sum_{r,i} \partial_i k\, \partial_i k^\top + \lambda I\Big)^{-1}
+                  \frac1n \sum_{r,i} \big(s^0_i\, \partial_i k + \partial_i^2 k\big)
+
+        with k the vector of kernels k(h, u_m), over rows r and coordinates i; s0 is the score of what the energy is added
+        to. Differentiable in the kernel's parameters. Needs a continuous variable.
+
+        Parameters
+        ----------
+        h : Tensor of shape (n, D)
+        base_score : Tensor of shape (n, dc), optional
+            0 unless given.
+        ridge : Tensor of shape (), optional
+            Lambda; exp(`log_ridge`), which is learned, unless given.
+
+        Returns
+        -------
+        Tensor of shape (M,)
+
+        Notes
+        -----
+        Time O(n dc M^2 + M^3). Temporaries (n, c, M) are cut over coordinates to stay below `BUDGET` elements.
+        """
+        n, dc, m = len(h), self.layout.n_continuous, len(self.points)
+        ridge = torch.exp(self.log_ridge) if ridge is None else ridge
+        gram, target = h.new_zeros((m, m)), h.new_zeros(m)
+        size = max(1, BUDGET // (n * m))
+        for start in range(0, dc, size):
+            at = slice(start, min(start + size, dc))
+            first, second = self._kernel_derivatives(h, at)
+            flat = first.reshape(-1, m)
+            gram = gram + flat.mT @ flat / n
+            if base_score is not None:
+                target = target + base_score[:, at].reshape(-1) @ flat / n
+            target = target + second.sum(dim=0) / n
+        factor = torch.linalg.cholesky(gram + ridge * torch.eye(m).to(h))
+        return -torch.cholesky_solve(target[:, None], factor)[:, 0]
+
+    def _kernel_derivatives(self, h: Tensor, at: slice) -> tuple[Tensor, Tensor]:
+        """Return d k_m / dz_i (n, c, M) of some coordinates, and the sum over them of d2 k_m / dz_i2 (n, M)."""
+        a = self.project(h)
+        psi, centres, slope = self._features(a), self._centres(), self._slope(a)
+        kernels = self._kernels(psi, centres)
+        outer, skip = (part[..., at] for part in self._maps())
+        first, second = h.new_zeros(()), h.new_zeros(())
+        for r in range(self.n_kernels):
+            precision = torch.exp(-2 * self.log_bandwidth[r])
+            jacobian = (self.mix[r] * slope[r, :, None, :]) @ outer[r] + skip[r]  # (n, p, c)
+            along = (jacobian * psi[r, :, :, None]).sum(dim=1)[..., None] - jacobian.mT @ centres[r].mT
+            bent = (slope[r] * (1 - slope[r]) * outer[r].square().sum(dim=1)) @ self.mix[r].mT
+            turn = (bent * psi[r]).sum(dim=1, keepdim=True) - bent @ centres[r].mT
+            length = jacobian.square().sum(dim=(1, 2))[:, None]
+            first = first - precision * kernels[r, :, None] * along
+            second = second + kernels[r] * (
+                precision.square() * along.square().sum(dim=1) - precision * (length + turn)
+            )
+        return first, second
+
+    # Below, everything stands kernel first, and the leading dimensions of a are one: (R, N, ...).
+
+    def _split(self, a: Tensor) -> Tensor:
+        return a.reshape(-1, self.n_kernels, 2 * self.hidden).transpose(0, 1)
+
+    def _features(self, a: Tensor) -> Tensor:
+        """Return psi at a (..., H): (R, N, p)."""
+        parts = self._split(a)
+        units = F.softplus(parts[..., : self.hidden], threshold=40)
+        return torch.baddbmm(parts[..., self.hidden :], units, self.mix.mT)
+
+    def _slope(self, a: Tensor) -> Tensor:
+        """Return the slopes of the hidden units at a (..., H): (R, N, hidden)."""
+        return torch.sigmoid(self._split(a)[..., : self.hidden])
+
+    def _centres(self) -> Tensor:
+        """Return psi of the points: (R, M, p)."""
+        return self._features(self.project(self.points))
+
+    def _alpha(self) -> Tensor:
+        return self.alpha if self._solved is None else self._solved
+
+    def _maps(self) -> tuple[Tensor, Tensor]:
+        """Return W_r and S_r at the continuous coordinates, each (R, hidden, dc)."""
+        maps = self.weight.reshape(self.n_kernels, 2, self.hidden, self.layout.width)
+        return maps[:, 0, :, : self.layout.n_continuous], maps[:, 1, :, : self.layout.n_continuous]
+
+    def _precision(self) -> Tensor:
+        return torch.exp(-2 * self.log_bandwidth)[:, None, None]
+
+    def _kernels(self, psi: Tensor, centres: Tensor) -> Tensor:
+        """Return w_r exp(-|psi - c|^2 / (2 sigma_r^2)): (R, N, M).
+
+        The whole exponent is one matrix product of widened vectors, since passes over (R, N, M) are what costs.
+        """
+        middle, precision = centres.mean(dim=1, keepdim=True), self._precision()
+        psi, centres = psi - middle, centres - middle  # the distances stay, rounding errors shrink
+        log_mixture = torch.log_softmax(self.log_mixture, dim=0)[:, None, None]
+        norm, height = (-0.5 * precision * x.square().sum(dim=-1, keepdim=True) for x in (psi, centres))
+        left = torch.cat([precision * psi, norm, torch.ones_like(norm)], dim=-1)
+        right = torch.cat([centres, torch.ones_like(height), height + log_mixture], dim=-1)
+        return torch.exp(left @ right.mT)
+
+    def _psi_gradient(self, psi: Tensor, centres: Tensor, kernels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradient in psi (R, N, p), and the sum of alpha_m k_m (R, N, 1)."""
+        alpha = self._alpha()[:, None]
+        moments = kernels @ torch.cat([alpha * centres, alpha.expand(self.n_kernels, -1, -1)], dim=-1)
+        pull, total = moments[..., :-1], moments[..., -1:]
+        return (pull - total * psi) * self._precision(), total
+
+    def _second(self, a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the Hessian in psi (R, N, p, p), the bends and the slopes of the hidden units (R, N, hidden)."""
+        psi, centres, slope = self._features(a), self._centres(), self._slope(a)
+        middle, precision = centres.mean(dim=1, keepdim=True), self._precision()
+        psi, centres = psi - middle, centres - middle
+        kernels = self._kernels(psi, centres)
+        down, total = self._psi_gradient(psi, centres, kernels)
+        squares = (self._alpha()[:, None, None] * centres[..., None] * centres[..., None, :]).flatten(2)
+        outer = (kernels @ squares).unflatten(-1, (self.hidden, self.hidden))
+        pull = down / precision + total * psi
+        cross = psi[..., None] * pull[..., None, :]
+        spread = outer - cross - cross.mT + total[..., None] * psi[..., None] * psi[..., None, :]
+        scale = precision[..., None]
+        inner = scale.square() * spread - scale * total[..., None] * torch.eye(self.hidden).to(psi)
+        return inner, slope * (1 - slope) * (down @ self.mix), slope
+
+    def _budget(self) -> int:
+        """Return the elements of (n, c, H) at which the (R, n, c, M) of the kernels reach the limit."""
+        return int(BUDGET * min(1.0, 2 * self.hidden / len(self.points)))

@@ -1,0 +1,18 @@
+"""Losses that need only an unnormalised log density, one a file."""
+
+from gpmnet.objectives.base import Objective
+from gpmnet.objectives.hyvarinen import Hyvarinen
+from gpmnet.objectives.marginalization import Marginalisation
+from gpmnet.objectives.mixed import Mixed
+from gpmnet.objectives.pseudolikelihood import PseudoLikelihood
+from gpmnet.objectives.sliced import Sliced
+
+# Each serves continuous, discrete and mixed tables alike.
+OBJECTIVES: dict[str, Objective] = {
+    "mixed": Mixed(),
+    "published": Mixed(discrete=Marginalisation()),
+    "sliced": Mixed(continuous=Sliced()),
+    "sliced_plain": Mixed(continuous=Sliced(variance_reduced=False)),
+}
+
+__all__ = ["OBJECTIVES", "Hyvarinen", "Marginalisation", "Mixed", "Objective", "PseudoLikelihood", "Sliced"]

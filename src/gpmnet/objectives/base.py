@@ -1,0 +1,21 @@
+"""What an objective is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from gpmnet.energies.base import Energy
+
+
+class Objective(Protocol):
+    """A loss of each row under an energy, lower is better; it knows nothing of penalties."""
+
+    def __call__(self, energy: Energy, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Return the losses (n,) of rows (n, D), differentiable in the energy's parameters.
+
+        The generator is for objectives that draw; the others leave it alone.
+        """
+        ...

@@ -1,0 +1,30 @@
+"""Score matching of the continuous coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpmnet.energies.base import Energy
+
+
+@dataclass(frozen=True)
+class Hyvarinen:
+    r"""The exact score-matching loss of the continuous coordinates.
+
+    .. math:: \sum_i \tfrac12 \Big(\frac{\partial L}{\partial z_i}\Big)^2 + \frac{\partial^2 L}{\partial z_i^2}
+
+    Its mean over rows of a density p is the Fisher divergence
+    :math:`\tfrac12 E_p \|\nabla L - \nabla \log p\|^2` up to a constant that depends on p alone. It is 0 without
+    continuous variables.
+
+    References
+    ----------
+    Hyvarinen (2005), "Estimation of non-normalized statistical models by score matching".
+    """
+
+    def __call__(self, energy: Energy, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Return the losses (n,) of rows (n, D)."""
+        return (0.5 * energy.score(h).square() + energy.curvature(h)).sum(dim=1)

@@ -1,0 +1,43 @@
+"""Pseudo-likelihood of the discrete coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpmnet.energies.base import Energy, Layout
+
+
+def log_conditionals(logits: Tensor, layout: Layout) -> Tensor:
+    r"""Return :math:`\log \pi(x_v = k \mid x_{-v})` of every level from `Energy.logits` (n, S): (n, S)."""
+    parts = logits.split(layout.levels, dim=1) if layout.levels else ()
+    return torch.cat([torch.log_softmax(part, dim=1) for part in parts], dim=1) if parts else logits
+
+
+def observed(layout: Layout, h: Tensor) -> Tensor:
+    """Return where the observed level of each discrete variable stands among the S: (n, V)."""
+    return layout.codes(h) + torch.tensor(layout.starts, dtype=torch.long, device=h.device)
+
+
+@dataclass(frozen=True)
+class PseudoLikelihood:
+    r"""The negative log conditional probability of each discrete variable given all others, summed.
+
+    .. math:: -\sum_v \log \pi(x_v \mid x_{-v})
+
+    It needs the same unnormalised L at the same states as `Marginalisation`, and is far more efficient.
+    0 without discrete variables.
+
+    References
+    ----------
+    Besag (1975), "Statistical analysis of non-lattice data".
+    """
+
+    def __call__(self, energy: Energy, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Return the losses (n,) of rows (n, D)."""
+        if energy.layout.n_discrete == 0:
+            return h.new_zeros(len(h))
+        logs = log_conditionals(energy.logits(h), energy.layout)
+        return -logs.gather(1, observed(energy.layout, h)).sum(dim=1)

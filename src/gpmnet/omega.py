@@ -1,0 +1,130 @@
+r"""The generalised precision matrix of an energy.
+
+For a row x the local interaction f of a pair is a mixed derivative or difference of L = log pi (level 0 is the reference):
+
+=====================  ======================================================================================
+two continuous i, j    :math:`f = \partial^2 L / \partial z_i \partial z_j`
+two discrete i, j      :math:`f_{kl} = [L(0, 0) - L(k, 0)] - [L(0, l) - L(k, l)]`, k, l > 0, the others as in x
+discrete i, cont. j    :math:`f_k = \partial L(0) / \partial z_j - \partial L(k) / \partial z_j`, k > 0
+=====================  ======================================================================================
+
+.. math:: \Omega_{ij} = \Big(E \sum f^2\Big)^{1/2},
+
+the root for every kind of pair and the expectation over the given rows: those of the table, or draws of the model, with
+weights if asked. It is 0 exactly where the two are independent given the rest. On the diagonal a continuous variable has
+f = d2L/dz2, a discrete one 0. Variables stand in the order of the layout, continuous before discrete; `table_order`
+undoes it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from gpmnet.energies.base import BUDGET, Energy, Layout
+
+
+def squared_omega(energy: Energy, h: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Return E sum f^2 of every pair, differentiable in the energy's parameters.
+
+    Parameters
+    ----------
+    energy : Energy
+    h : Tensor of shape (n, D)
+        Rows, such as a minibatch.
+    weights : Tensor of shape (n,), optional
+        Weights of the rows, with sum 1; equal unless given.
+
+    Returns
+    -------
+    Tensor of shape (d, d)
+
+    Notes
+    -----
+    Holds (n, dc, dc), (n, S, dc) and (n, S, S).
+    """
+    layout = energy.layout
+    if weights is None:
+        weights = h.new_full((len(h),), 1 / max(1, len(h)))
+    dc = layout.n_continuous
+    continuous: Tensor = torch.tensordot(weights, energy.hessian(h).square(), dims=1)
+    if layout.n_discrete == 0:
+        return continuous
+    first, owner = energy.first, energy.owner
+    scores = energy.level_scores(h)
+    mixed = torch.tensordot(weights, (scores - scores[:, first]).square(), dims=1)
+    pairs = energy.pair_logits(h)
+    contrast = pairs - pairs[:, first]
+    contrast = contrast - contrast[:, :, first]
+    discrete = torch.tensordot(weights, contrast.square(), dims=1)
+    mixed = mixed.new_zeros((layout.n_discrete, dc)).index_add(0, owner, mixed)
+    for axis in (0, 1):
+        shape = [layout.n_discrete, layout.n_discrete if axis else layout.n_levels]
+        discrete = discrete.new_zeros(shape).index_add(axis, owner, discrete)
+    return torch.cat([torch.cat([continuous, mixed.mT], dim=1), torch.cat([mixed, discrete], dim=1)])
+
+
+@torch.no_grad()
+def generalised_precision(
+    energy: Energy, h: Tensor, weights: Tensor | None = None, chunk: int | None = None
+) -> Tensor:
+    """Return Omega over all rows (n, D): (d, d), in the order of the layout.
+
+    Parameters
+    ----------
+    energy : Energy
+    h : Tensor of shape (n, D)
+    weights : Tensor of shape (n,), optional
+        Weights of the rows, such as importance weights of draws from the model; any positive scale, equal unless given.
+    chunk : int, optional
+        Rows at a time; as many as keep each temporary below 64 MiB in float32 unless given.
+
+    Examples
+    --------
+    >>> from gpmnet.energies import Normal
+    >>> generalised_precision(Normal(Layout(2)), torch.randn(5, 2)).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    layout = energy.layout
+    weights = torch.ones_like(h[:, 0]) if weights is None else weights
+    weights = weights / weights.sum()
+    size = chunk or max(1, BUDGET // energy.row_size())
+    total = h.new_zeros((layout.n_variables, layout.n_variables))
+    for start in range(0, len(h), size):
+        at = slice(start, start + size)
+        total += squared_omega(energy, h[at], weights[at])
+    return total.sqrt()
+
+
+def strength(omega: Tensor, layout: Layout) -> Tensor:
+    r"""Return Omega with continuous pairs on the scale of a partial correlation: (d, d).
+
+    .. math:: \Omega_{ij} / \sqrt{\Omega_{ii} \Omega_{jj}},
+
+    which is |partial correlation| for Gaussian data. In a mixed pair only the continuous variable scales,
+    :math:`\Omega_{ij} / \sqrt{\Omega_{jj}}`, which frees it of the unit of z; a pair of discrete ones is a norm of log odds
+    ratios and stays. The diagonal is 0.
+    """
+    own = omega.diagonal()[: layout.n_continuous]
+    scale = torch.cat([own.clamp(min=torch.finfo(own.dtype).tiny).rsqrt(), own.new_ones(layout.n_discrete)])
+    result = omega * scale[:, None] * scale[None, :]
+    return result - torch.diag(result.diagonal())
+
+
+def table_order(is_discrete: ArrayLike) -> NDArray[np.intp]:
+    """Return where each variable of a table stands in the layout's order, continuous before discrete.
+
+    Examples
+    --------
+    >>> order = table_order([True, False, True])
+    >>> order
+    array([1, 0, 2])
+
+    An Omega in the layout's order is ``omega[np.ix_(order, order)]`` in the table's.
+    """
+    flags = np.asarray(is_discrete, dtype=bool)
+    order = np.empty(len(flags), dtype=np.intp)
+    order[np.argsort(flags, kind="stable")] = np.arange(len(flags))
+    return order

@@ -1,0 +1,135 @@
+"""The deep kernel exponential family: its definition, its start and its closed-form alpha."""
+
+import pytest
+import torch
+from tests.energies.energy_cases import LAYOUTS, random_energy, rows
+
+from gpmnet.energies import DeepKernel, Energy, Layout, Normal
+from gpmnet.objectives import Hyvarinen
+
+DOUBLE = torch.float64
+
+
+def test_the_energy_is_the_sum_of_kernels_at_the_points():
+    energy, h = random_energy("deep_kernel", LAYOUTS["mixed"]), rows(LAYOUTS["mixed"])
+    hid = energy.hidden
+    mixture = torch.softmax(energy.log_mixture, dim=0)
+
+    def psi(r, x):
+        block = energy.weight[2 * hid * r : 2 * hid * (r + 1)]
+        outer, skip = block[:hid], block[hid:]
+        return energy.mix[r] @ torch.nn.functional.softplus(outer @ x + energy.shift[r]) + skip @ x
+
+    for row, value in zip(h, energy(h), strict=True):
+        total = 0.0
+        for m, u in enumerate(energy.points):
+            for r in range(energy.n_kernels):
+                gap = (psi(r, row) - psi(r, u)).square().sum()
+                total += (
+                    energy.alpha[m]
+                    * mixture[r]
+                    * torch.exp(-gap / (2 * torch.exp(2 * energy.log_bandwidth[r])))
+                )
+        torch.testing.assert_close(value, total)
+
+
+def test_the_start_takes_rows_as_points_and_median_distances_as_bandwidths():
+    layout = LAYOUTS["mixed"]
+    energy = DeepKernel(layout, n_points=20).double()
+    data = rows(layout, 50)
+    energy.init_from(data, torch.Generator().manual_seed(0))
+    gaps = torch.cdist(energy.points.detach(), data)
+    assert float(gaps.min(dim=1).values.max()) < 1e-6
+    assert len(set(gaps.argmin(dim=1).tolist())) > 15  # without replacement; equal rows may tie
+    psi = energy._centres().detach()
+    for r, factor in enumerate([0.5, 1.0, 2.0]):
+        median = torch.pdist(psi[r]).median()
+        assert float(energy.log_bandwidth[r].detach().exp()) == pytest.approx(float(factor * median))
+
+
+def test_fewer_rows_than_points_are_used_again():
+    energy = DeepKernel(Layout(2), n_points=9).double()
+    energy.init_from(rows(Layout(2), 4))
+    assert len({tuple(u) for u in energy.points.tolist()}) == 4
+
+
+def alpha_loss(energy, base, h, alpha, ridge):
+    """The ridged loss with derivatives by autograd."""
+    with energy.solved(alpha):
+        score = Energy.score(energy, h) + base.score(h)
+        bend = Energy.curvature(energy, h)
+    return (0.5 * score.square() + bend).sum(dim=1).mean() + 0.5 * ridge * alpha.square().sum()
+
+
+@pytest.mark.parametrize("kind", ["continuous", "mixed"])
+def test_alpha_minimises_the_loss_written_with_autograd(kind):
+    layout = LAYOUTS[kind]
+    energy, base, h = random_energy("deep_kernel", layout), Normal(layout), rows(layout, 40)
+    ridge = torch.tensor(0.05, dtype=DOUBLE)
+    alpha = energy.fit_alpha(h, base.score(h), ridge).detach().requires_grad_()
+    gradient = torch.autograd.grad(alpha_loss(energy, base, h, alpha, ridge), alpha)[0]
+    assert float(gradient.abs().max()) < 1e-10
+    assert float(alpha.detach().abs().max()) > 1e-3
+
+
+def test_alpha_in_parts_is_alpha_at_once(monkeypatch):
+    import gpmnet.energies.deep_kernel as module
+
+    energy, h = random_energy("deep_kernel", LAYOUTS["continuous"]), rows(LAYOUTS["continuous"], 30)
+    whole = energy.fit_alpha(h)
+    monkeypatch.setattr(module, "BUDGET", 1)
+    torch.testing.assert_close(energy.fit_alpha(h), whole)
+
+
+def test_alpha_carries_the_gradient_of_the_kernel_and_of_the_ridge():
+    """The total derivative of the held-out loss through the solve, against finite differences."""
+    layout = LAYOUTS["continuous"]
+    energy, base = random_energy("deep_kernel", layout), Normal(layout)
+    fit, held = rows(layout, 30, seed=4), rows(layout, 30, seed=5)
+
+    def loss():
+        with energy.solved(energy.fit_alpha(fit, base.score(fit))):
+            score, bend = energy.score(held) + base.score(held), energy.curvature(held)
+            return (0.5 * score.square() + bend).sum(dim=1).mean()
+
+    gradients = torch.autograd.grad(loss(), [energy.weight, energy.log_ridge, energy.points])
+    for parameter, gradient in zip([energy.weight, energy.log_ridge, energy.points], gradients, strict=True):
+        at = (1, 2) if parameter.ndim else ()
+        step = 1e-5
+        with torch.no_grad():
+            parameter[at] += step
+            up = loss()
+            parameter[at] -= 2 * step
+            down = loss()
+            parameter[at] += step
+        assert float((up - down) / (2 * step)) == pytest.approx(float(gradient[at]), rel=1e-4, abs=1e-6)
+
+
+def test_the_stored_alpha_comes_back_after_a_solved_one():
+    energy, h = random_energy("deep_kernel", LAYOUTS["continuous"]), rows(LAYOUTS["continuous"])
+    before = energy(h)
+
+    def interrupted():
+        with energy.solved(2 * energy.alpha):
+            torch.testing.assert_close(energy(h), 2 * before)
+            raise KeyError("interrupted")
+
+    with pytest.raises(KeyError):
+        interrupted()
+    torch.testing.assert_close(energy(h), before)
+
+
+def test_closed_form_alpha_learns_a_density_that_is_not_normal():
+    """Two clusters: with alpha alone the loss falls well below that of the base measure."""
+    g = torch.Generator().manual_seed(0)
+    signs = 2.0 * torch.randint(0, 2, (400, 1), generator=g) - 1
+    h = (signs * 1.2 + 0.4 * torch.randn(400, 2, generator=g)).double()
+    layout = Layout(2)
+    energy, base = DeepKernel(layout, n_points=50, generator=g).double(), Normal(layout)
+    energy.init_from(h[:200], g)
+    with torch.no_grad():
+        energy.alpha.copy_(energy.fit_alpha(h[:200], base.score(h[:200])))
+    held = h[200:]
+    score, bend = energy.score(held) + base.score(held), energy.curvature(held) + base.curvature(held)
+    fitted = (0.5 * score.square() + bend).detach().sum(dim=1).mean()
+    assert float(fitted) < float(Hyvarinen()(base, held).mean()) - 1
