@@ -13,6 +13,10 @@ class InputError(GpmnetError, ValueError):
     """What the user gave cannot be used; the message says what, where and what to do."""
 
 
+class ComputationError(GpmnetError, ArithmeticError):
+    """A computation broke down on usable input; the message says where and what to try."""
+
+
 class MissingExtraError(GpmnetError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 

@@ -1,0 +1,36 @@
+"""The penalty level, from a path of fits that start where the last one ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+
+def best_level(
+    levels: Sequence[float], fit: Callable[[float], None], loss: Callable[[], float], worse: float
+) -> tuple[float, list[float]]:
+    """Return the level with the least held-out loss, and the losses along the path.
+
+    Parameters
+    ----------
+    levels : sequence of float
+        From the strongest penalty to the weakest.
+    fit : callable
+        Fits at a level, starting from the last fit.
+    loss : callable
+        Returns the held-out loss of the present fit.
+    worse : float
+        The path ends where the loss is this much above the least so far.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> best_level([3.0, 2.0, 1.0, 0.5], seen.append, lambda: abs(seen[-1] - 2), worse=0.5)
+    (2.0, [1.0, 0.0, 1.0])
+    """
+    losses: list[float] = []
+    for level in levels:
+        fit(level)
+        losses.append(loss())
+        if losses[-1] > min(losses) + worse:
+            break
+    return levels[losses.index(min(losses))], losses
