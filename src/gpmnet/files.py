@@ -40,3 +40,22 @@ def whole_folder(out: Path, files: tuple[str, ...]) -> Iterator[Path]:
             os.replace(beside, out)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextmanager
+def whole_file(out: Path) -> Iterator[Path]:
+    """Yield a path to write to; at the end that file takes the place of `out`. If the body raises, nothing changes."""
+    out = Path(out).resolve()
+    if out.is_dir():
+        raise InputError(f"{quote(out)} is a folder; a file is needed")
+    beside = out.parent / f".{out.name[:100]}.{os.getpid()}.part"
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        beside.touch()
+    except OSError as error:
+        raise InputError(f"{quote(out)} cannot be written: {error.strerror}") from error
+    try:
+        yield beside
+        os.replace(beside, out)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,64 +1,246 @@
 import json
+import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 
 from gpmnet import MarkovNetwork
 from gpmnet.errors import InputError
-from gpmnet.network import Pairs
+from gpmnet.network import Axis, Pairs, Shapes
+
+ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=12)
+NUMBERS = st.floats(-1e300, 1e300)
+SHARE = st.floats(0, 1)
 
 
-@pytest.fixture
-def net():
-    pairs = Pairs.of(
-        [0, 0, 1], [1, 2, 2], [True, False, True], p_value=[0.01, 0.2, 1e-300], strength=[0.3, 0.1, 1 / 3]
-    )
-    return MarkovNetwork(
-        ("a", "<b>\n", "c"), pairs, ("discrete", "continuous", "ordinal"), n_rows=7, fdr=0.05
-    )
-
-
-def test_round_trip_is_exact(net, tmp_path):
-    net.save(tmp_path / "out")
-    back = MarkovNetwork.load(tmp_path / "out")
-    assert (back.names, back.kinds, back.n_rows, back.fdr) == (net.names, net.kinds, 7, 0.05)
+def assert_same(net, back):
+    assert (back.names, back.kinds, back.n_rows, back.fdr) == (net.names, net.kinds, net.n_rows, net.fdr)
+    assert back.about == net.about
     for name in net.pairs.__dataclass_fields__:
-        np.testing.assert_array_equal(getattr(back.pairs, name), getattr(net.pairs, name))
+        a, b = getattr(net.pairs, name), getattr(back.pairs, name)
+        assert (a.dtype, a.tobytes()) == (b.dtype, b.tobytes())
+    assert (net.shapes is None) == (back.shapes is None)
+    if net.shapes is not None:
+        assert net.shapes.pair.tobytes() == back.shapes.pair.tobytes()
+        for a, b in zip(net.shapes.values, back.shapes.values, strict=True):
+            assert (a.shape, a.tobytes()) == (b.shape, b.tobytes())
+        for at, axis in net.shapes.axes.items():
+            assert (back.shapes.axes[at].values, back.shapes.axes[at].labels) == (axis.values, axis.labels)
+
+
+@st.composite
+def networks(draw):
+    names = tuple(draw(st.lists(ANY_TEXT, min_size=2, max_size=6, unique=True)))
+    ends = st.tuples(st.integers(0, len(names) - 1), st.integers(0, len(names) - 1)).filter(
+        lambda e: e[0] < e[1]
+    )
+    pairs = sorted(draw(st.sets(ends, max_size=8)))
+
+    def column(values):
+        return draw(st.lists(values, min_size=len(pairs), max_size=len(pairs)))
+
+    unknown = st.just(np.nan)
+    stats = Pairs.of(
+        [a for a, _ in pairs],
+        [b for _, b in pairs],
+        column(st.booleans()),
+        omega=column(NUMBERS | unknown),
+        strength=column(SHARE | unknown),
+        sign=column(st.sampled_from([-1, 0, 1, np.nan])),
+        p_value=column(SHARE | unknown),
+        q_value=column(SHARE | unknown),
+    )
+    axes = {}
+    for at in range(len(names)):
+        labels = tuple(draw(st.lists(ANY_TEXT, min_size=1, max_size=3)))
+        values = sorted(draw(st.lists(NUMBERS, min_size=len(labels), max_size=len(labels))))
+        axes[at] = Axis(tuple(values) if draw(st.booleans()) else (), labels)
+    chosen = sorted(draw(st.sets(st.integers(0, len(pairs) - 1)))) if pairs else []
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    grids = tuple(rng.normal(size=(len(axes[pairs[at][0]]), len(axes[pairs[at][1]]))) for at in chosen)
+    shapes = Shapes(axes, np.array(chosen, dtype=int), grids) if draw(st.booleans()) else None
+    about = draw(st.dictionaries(ANY_TEXT, st.none() | NUMBERS | ANY_TEXT | st.lists(ANY_TEXT), max_size=3))
+    kinds = draw(st.sampled_from([(), ("continuous",) * len(names)]))
+    n_rows, fdr = draw(st.none() | st.integers(0, 10**9)), draw(st.none() | SHARE)
+    return MarkovNetwork(names, stats, kinds, n_rows, fdr, shapes, about)
+
+
+@settings(max_examples=80, deadline=None)
+@given(networks())
+def test_round_trip_is_exact_for_any_names(tmp_path_factory, net):
+    folder = tmp_path_factory.mktemp("net") / "out"
+    net.save(folder)
+    assert_same(net, MarkovNetwork.load(folder))
+
+
+def test_round_trip_of_shapes_and_hostile_names(shaped, hostile, tmp_path):
+    for net in (shaped, hostile):
+        net.save(tmp_path / "out")
+        assert_same(net, MarkovNetwork.load(tmp_path / "out"))
+        assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["network.json", "omega.safetensors"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out"]
 
 
-def test_saving_again_replaces_and_leaves_other_files_alone(net, tmp_path):
+def test_saving_again_replaces_and_leaves_other_files_alone(shaped, tmp_path):
     (tmp_path / "mine.txt").write_text("keep")
-    net.save(tmp_path)
-    net.save(tmp_path)
+    shaped.save(tmp_path)
+    first = (tmp_path / "network.json").read_bytes(), (tmp_path / "omega.safetensors").read_bytes()
+    shaped.save(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.txt", "network.json", "omega.safetensors"]
+    assert first == ((tmp_path / "network.json").read_bytes(), (tmp_path / "omega.safetensors").read_bytes())
+
+
+def test_the_first_format_is_still_read(shaped, tmp_path):
+    net = replace(shaped, shapes=None, about={})
+    net.save(tmp_path)
+    change_json(tmp_path, version=1)
+    whole = json.loads((tmp_path / "network.json").read_text())
+    (tmp_path / "network.json").write_text(
+        json.dumps({k: v for k, v in whole.items() if k not in ("axes", "about")})
+    )
+    assert_same(net, MarkovNetwork.load(tmp_path))
+
+
+def change_json(folder, **changes):
+    whole = json.loads((folder / "network.json").read_text())
+    (folder / "network.json").write_text(json.dumps(whole | changes))
+
+
+def change_arrays(folder, **changes):
+    arrays = load_file(folder / "omega.safetensors") | changes
+    save_file(
+        {name: np.ascontiguousarray(a) for name, a in arrays.items() if a is not None},
+        folder / "omega.safetensors",
+    )
+
+
+def refused(folder, words):
+    with pytest.raises(InputError, match=words) as caught:
+        MarkovNetwork.load(folder)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
 
 
 @pytest.mark.parametrize(
     ("file", "change", "words"),
     [
         ("network.json", lambda b: b[:-9], "damaged"),
+        ("network.json", lambda b: b[: len(b) // 2], "damaged"),
+        ("network.json", lambda b: b"", "damaged"),
+        ("network.json", lambda b: b"\xff\xfe" + b, "damaged"),
+        ("network.json", lambda b: b"[" * 200_000, "damaged"),
+        ("network.json", lambda b: b'{"format": ' + b"9" * 10_000 + b"}", "damaged"),
         ("network.json", lambda b: b.replace(b"gpmnet-network", b"other"), "not a gpmnet network"),
-        ("network.json", lambda b: b.replace(b'"version": 1', b'"version": 99'), "format 99"),
+        ("network.json", lambda b: b.replace(b'"version": 2', b'"version": 99'), "format '99'"),
+        ("network.json", lambda b: b.replace(b'"version": 2', b'"version": [2]'), "format"),
         ("network.json", lambda b: b'["a"]', "not a gpmnet network"),
-        ("network.json", lambda b: b.replace(b'"n_pairs": 3', b'"n_pairs": 4'), "do not fit"),
         ("omega.safetensors", lambda b: b[:-4], "damaged"),
-        ("omega.safetensors", lambda b: b"\x80\x04pickle", "damaged"),
+        ("omega.safetensors", lambda b: b[:5], "damaged"),
+        ("omega.safetensors", lambda b: b + b"more", "damaged"),
+        ("omega.safetensors", lambda b: b"\xff" * 8 + b[8:], "damaged"),
+        ("omega.safetensors", lambda b: b"\x80\x04cos\nsystem\n(S'touch ran'\ntR.", "damaged"),
     ],
 )
-def test_damaged_files_are_refused(net, tmp_path, file, change, words):
-    net.save(tmp_path)
+def test_truncated_and_foreign_files_are_refused(shaped, tmp_path, file, change, words):
+    shaped.save(tmp_path)
     path = tmp_path / file
     path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(InputError, match=words):
-        MarkovNetwork.load(tmp_path)
+    refused(tmp_path, words)
+    assert not os.path.exists("ran")
 
 
-def test_names_that_do_not_fit_and_nothing_there(net, tmp_path):
-    with pytest.raises(InputError, match="holds no saved network"):
-        MarkovNetwork.load(tmp_path)
-    net.save(tmp_path)
-    about = json.loads((tmp_path / "network.json").read_text())
-    (tmp_path / "network.json").write_text(json.dumps(about | {"names": ["a", "b"]}))
-    with pytest.raises(InputError, match="do not fit its names"):
-        MarkovNetwork.load(tmp_path)
+AXES = [{"variable": at, "values": [], "labels": ["a"]} for at in range(4)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"names": ["a", "b", "c"]},
+        {"names": ["a", "a", "b", "c"]},
+        {"names": "abcd"},
+        {"names": {"a": 1}},
+        {"names": [1, 2, 3, 4]},
+        {"names": None},
+        {"kinds": ["continuous"]},
+        {"kinds": [[], [], [], []]},
+        {"n_rows": -1},
+        {"n_rows": "many"},
+        {"n_rows": True},
+        {"n_rows": 1.5},
+        {"fdr": 7},
+        {"fdr": float("nan")},
+        {"fdr": [0.05]},
+        {"n_pairs": 5},
+        {"n_pairs": [4]},
+        {"n_pairs": None},
+        {"n_edges": 1},
+        {"n_edges": {}},
+        {"about": []},
+        {"about": {"x": float("inf")}},
+        {"axes": None},
+        {"axes": {}},
+        {"axes": AXES},
+        {"axes": ["x"]},
+        {"axes": [{"variable": 9, "values": [], "labels": ["a"]}]},
+        {"axes": [{"variable": True, "values": [], "labels": ["a"]}]},
+        {"axes": [{"variable": 0, "values": ["1"], "labels": ["a"]}]},
+        {"axes": [{"variable": 0, "values": [10**400], "labels": ["a"]}]},
+        {"axes": [{"variable": 0, "values": [float("nan")], "labels": ["a"]}]},
+        {"axes": [{"variable": 0, "values": [1, 2], "labels": ["a"]}]},
+        {"axes": [{"variable": 0, "values": [], "labels": [None]}]},
+    ],
+    ids=str,
+)
+def test_tampered_json_is_refused(shaped, tmp_path, changes):
+    shaped.save(tmp_path)
+    MarkovNetwork.load(tmp_path)
+    change_json(tmp_path, **changes)
+    refused(tmp_path, "holds a damaged network")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"first": np.array([0, 0, 0, 2], dtype=np.int32)},
+        {"first": np.array([0, 0, 0, 2], dtype=np.float64)},
+        {"first": np.array([-1, 0, 0, 2])},
+        {"first": np.array([2, 0, 0, 2])},
+        {"second": np.array([1, 2, 4, 3])},
+        {"second": np.array([1, 1, 3, 3])},
+        {"second": np.array([[1, 2, 3, 3]])},
+        {"is_edge": np.array([1, 1, 0, 1], dtype=np.int64)},
+        {"p_value": np.array([0.0, 1.5, 0.0, 0.0])},
+        {"p_value": np.zeros(4, dtype=np.float32)},
+        {"q_value": np.array([0.0, -0.5, 0.0, 0.0])},
+        {"sign": np.array([0.0, 7.0, 0.0, 0.0])},
+        {"strength": np.array([0.0, -0.1, 0.0, 0.0])},
+        {"strength": np.zeros(3)},
+        {"omega": None},
+        {"more": np.zeros(4)},
+        {"shape_pair": np.array([0, 1, 9])},
+        {"shape_pair": np.array([-1, 1, 3])},
+        {"shape_pair": np.array([3, 1, 0])},
+        {"shape_pair": np.array([0, 1])},
+        {"shape_values": np.zeros(7, dtype=np.float32)},
+        {"shape_values": np.full(105, np.nan, dtype=np.float32)},
+        {"shape_values": np.zeros(105)},
+        {"shape_values": None},
+    ],
+    ids=lambda change: "-".join(change),
+)
+def test_tampered_arrays_are_refused(shaped, tmp_path, changes):
+    shaped.save(tmp_path)
+    assert load_file(tmp_path / "omega.safetensors")["shape_values"].shape == (105,)
+    change_arrays(tmp_path, **changes)
+    refused(tmp_path, "holds a damaged network")
+
+
+def test_nothing_there(tmp_path, shaped):
+    refused(tmp_path, "holds no saved network")
+    shaped.save(tmp_path)
+    (tmp_path / "omega.safetensors").unlink()
+    refused(tmp_path, "omega.safetensors")

@@ -2,76 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from gpmnet.errors import InputError, quote, quote_all
+from gpmnet.errors import InputError, one_line, quote, quote_all
+from gpmnet.network import queries
+from gpmnet.network.pairs import STATISTICS, Pairs
+from gpmnet.network.shapes import Shapes
+from gpmnet.network.text import counted
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from gpmnet.network.compare import Comparison
+    from gpmnet.network.explain import Explanation
 
 DENSE_UP_TO = 5000
 """Matrices over the variables are dense arrays up to this many variables, scipy.sparse above."""
 
-STATISTICS = ("omega", "strength", "sign", "p_value", "q_value")
 
+def json_data(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of plain data as JSON knows it, so that what is saved is what is read back.
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of variables (first < second) with their statistics, each an array of shape (m,).
-
-    Attributes
-    ----------
-    first, second : ndarray of int
-        Positions of the two variables.
-    is_edge : ndarray of bool
-        Whether the pair is an edge; the others came close and are kept so that a reader can move the level.
-    omega, strength, sign, p_value, q_value : ndarray of float
-        NaN where a method has no such figure; sign is -1, 0 (no single sign) or 1.
+    >>> json_data({"seed": 0, "levels": ("low", "high")})
+    {'seed': 0, 'levels': ['low', 'high']}
     """
-
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    is_edge: NDArray[np.bool_]
-    omega: NDArray[np.float64]
-    strength: NDArray[np.float64]
-    sign: NDArray[np.float64]
-    p_value: NDArray[np.float64]
-    q_value: NDArray[np.float64]
-
-    def __post_init__(self) -> None:
-        if not np.all(self.first < self.second):
-            raise InputError("a pair must name its earlier variable first")
-        for name in self.__dataclass_fields__:
-            view = np.asarray(getattr(self, name)).view()
-            view.flags.writeable = False
-            object.__setattr__(self, name, view)
-
-    @classmethod
-    def of(
-        cls, first: ArrayLike, second: ArrayLike, is_edge: ArrayLike | None = None, **statistics: ArrayLike
-    ) -> Pairs:
-        """Return pairs with the given statistics; the others are NaN."""
-        first, second = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
-        edge = np.ones(len(first), dtype=bool) if is_edge is None else np.asarray(is_edge, dtype=bool)
-        values = {name: np.full(len(first), np.nan) for name in STATISTICS}
-        values |= {name: np.asarray(value, dtype=np.float64) for name, value in statistics.items()}
-        return cls(first, second, edge, **values)
-
-    def take(self, rows: NDArray[Any]) -> Pairs:
-        """Return some of the pairs."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
-
-    def __len__(self) -> int:
-        return len(self.first)
+    try:
+        copy: dict[str, Any] = json.loads(json.dumps(dict(about), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"what is said about a network must be plain JSON data: {one_line(error)}"
+        ) from error
+    return copy
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +62,10 @@ class MarkovNetwork:
         Number of rows the network rests on.
     fdr : float or None
         False-discovery rate at which the edges were chosen, where that is how.
+    shapes : Shapes or None
+        The form of the dependence of the pairs for which it was estimated.
+    about : mapping
+        Where the network comes from (source, settings, versions, seed, schema, warnings): plain JSON data.
 
     Examples
     --------
@@ -104,6 +81,29 @@ class MarkovNetwork:
     kinds: tuple[str, ...] = ()
     n_rows: int | None = None
     fdr: float | None = None
+    shapes: Shapes | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        if len(set(self.names)) < len(self.names):
+            raise InputError("the names of a network's variables must differ")
+        if self.kinds and len(self.kinds) != len(self.names):
+            raise InputError(f"{len(self.kinds)} kinds were given for {len(self.names)} names")
+        if len(self.pairs) and not (
+            self.pairs.first.min() >= 0 and self.pairs.second.max() < len(self.names)
+        ):
+            raise InputError("a pair names a variable that the network does not have")
+        if self.shapes is not None:
+            self.shapes.check(self.pairs.first, self.pairs.second)
+        object.__setattr__(self, "about", MappingProxyType(json_data(self.about)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A read-only view cannot be copied to another process, a dict can.
+        return self.__dict__ | {"about": dict(self.about)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, about=MappingProxyType(state["about"]))
 
     @classmethod
     def from_adjacency(
@@ -164,22 +164,28 @@ class MarkovNetwork:
     @property
     def candidates(self) -> pd.DataFrame:
         """The edges and the pairs that came close, most certain first, with a column `is_edge`."""
-        return self._frame(self.pairs).assign(is_edge=self.pairs.is_edge[self._order(self.pairs)])
+        return self._frame(self.pairs).assign(is_edge=self.pairs.is_edge[self.pairs.order()])
+
+    def edges_of(self, name: str) -> pd.DataFrame:
+        """Return the edges of one variable, most certain first."""
+        at = self.position(name)
+        return self._frame(
+            self._edges.take(np.flatnonzero((self._edges.first == at) | (self._edges.second == at)))
+        )
 
     def _frame(self, pairs: Pairs) -> pd.DataFrame:
         import pandas as pd
 
         names = np.array(self.names, dtype=object)
-        pairs = pairs.take(self._order(pairs))
-        columns: dict[str, Any] = {"source": names[pairs.first], "target": names[pairs.second]}
+        pairs = pairs.take(pairs.order())
+        ends = {"source": pairs.first, "target": pairs.second}
+        # As objects: the string type of pandas cannot hold every name.
+        columns: dict[str, Any] = {end: pd.Series(names[at], dtype=object) for end, at in ends.items()}
         columns |= {name: getattr(pairs, name) for name in STATISTICS}
         return pd.DataFrame(columns)
 
-    @staticmethod
-    def _order(pairs: Pairs) -> NDArray[np.intp]:
-        return np.lexsort((pairs.second, pairs.first, -pairs.strength, pairs.p_value))
-
-    def _at(self, name: str) -> int:
+    def position(self, name: str) -> int:
+        """Return the position of a variable among the names, or raise naming those there are."""
         if name not in self._position:
             raise InputError(f"no variable {quote(name)}; the variables are {quote_all(self.names)}")
         return self._position[name]
@@ -188,33 +194,116 @@ class MarkovNetwork:
     def _position(self) -> dict[str, int]:
         return {name: at for at, name in enumerate(self.names)}
 
+    def pair_at(self, a: str, b: str) -> int | None:
+        """Return the position of a pair among `pairs`; None where it did not come close to an edge."""
+        first, second = sorted((self.position(a), self.position(b)))
+        return self._pair_positions.get((first, second))
+
+    @cached_property
+    def _pair_positions(self) -> dict[tuple[int, int], int]:
+        ends = zip(self.pairs.first.tolist(), self.pairs.second.tolist(), strict=True)
+        return {pair: at for at, pair in enumerate(ends)}
+
+    @cached_property
+    def _edge_ends(self) -> list[tuple[int, int]]:
+        return list(zip(self._edges.first.tolist(), self._edges.second.tolist(), strict=True))
+
     @cached_property
     def _neighbour_lists(self) -> list[list[int]]:
-        lists: list[list[int]] = [[] for _ in self.names]
-        for a, b in zip(self._edges.first.tolist(), self._edges.second.tolist(), strict=True):
-            lists[a].append(b)
-            lists[b].append(a)
-        return lists
+        return queries.neighbour_lists(len(self.names), self._edge_ends)
 
     def neighbors(self, name: str) -> tuple[str, ...]:
-        """Return the neighbours of a variable, which are its Markov blanket, in the order of the names."""
-        return tuple(self.names[at] for at in sorted(self._neighbour_lists[self._at(name)]))
+        """Return the neighbours of a variable in the order of the names."""
+        return tuple(self.names[at] for at in self._neighbour_lists[self.position(name)])
+
+    def markov_blanket(self, name: str) -> tuple[str, ...]:
+        """Return the variables that make all others irrelevant to this one: in an undirected graph its neighbours."""
+        return self.neighbors(name)
+
+    @property
+    def degree(self) -> dict[str, int]:
+        """Number of neighbours of each variable, by name."""
+        return {name: len(near) for name, near in zip(self.names, self._neighbour_lists, strict=True)}
+
+    @property
+    def isolated(self) -> tuple[str, ...]:
+        """The variables without an edge."""
+        return tuple(name for name, near in zip(self.names, self._neighbour_lists, strict=True) if not near)
 
     def separates(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
-        """Whether every path between two variables passes through the given ones."""
-        start, goal = self._at(a), self._at(b)
-        closed = {self._at(name) for name in ([given] if isinstance(given, str) else given)}
+        """Whether every path between two variables passes through the given ones.
+
+        If so, a and b are independent given them. If not, `path` returns a path that shows it.
+        """
+        return self.path(a, b, given) is None
+
+    def path(self, a: str, b: str, given: Iterable[str] = ()) -> tuple[str, ...] | None:
+        """Return a shortest path between two variables that avoids the given ones; None if they separate them.
+
+        >>> net = MarkovNetwork.from_adjacency("abc", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> net.path("a", "c"), net.path("a", "c", given="b")
+        (('a', 'b', 'c'), None)
+        """
+        start, goal = self.position(a), self.position(b)
+        closed = {self.position(name) for name in ([given] if isinstance(given, str) else given)}
         if start == goal or start in closed or goal in closed:
-            raise InputError("separates needs two different variables that are not among the given ones")
-        seen, frontier = {start}, [start]
-        while frontier:
-            for neighbour in self._neighbour_lists[frontier.pop()]:
-                if neighbour == goal:
-                    return False
-                if neighbour not in seen and neighbour not in closed:
-                    seen.add(neighbour)
-                    frontier.append(neighbour)
-        return True
+            raise InputError("separation needs two different variables that are not among the given ones")
+        found = queries.open_path(self._neighbour_lists, start, goal, closed)
+        return None if found is None else tuple(self.names[at] for at in found)
+
+    def communities(self) -> tuple[tuple[str, ...], ...]:
+        """Return groups of variables that hang together, the largest first (Louvain, weighted by strength)."""
+        groups = queries.communities(len(self.names), self._edge_ends, self._edges.strength.tolist())
+        return tuple(tuple(self.names[at] for at in group) for group in groups)
+
+    def subgraph(self, names: Iterable[str]) -> MarkovNetwork:
+        """Return the network of some variables, in the order they have here.
+
+        Its edges are still those given all variables of the fit, not those of a fit to these variables alone.
+        """
+        from gpmnet.network.restrict import part
+
+        return part(self, [self.position(name) for name in ([names] if isinstance(names, str) else names)])
+
+    def filter(self, q: float | None = None, strength: float | None = None) -> MarkovNetwork:
+        """Return the network at another level.
+
+        Parameters
+        ----------
+        q : float, optional
+            The pairs with a q-value up to this are the edges, and this is the new `fdr`: edges go, and above the
+            present level pairs that came close become edges (`omega` and the shape of those are not known; pairs
+            that did not come close were not kept). Edges that were required, not found, stay.
+        strength : float, optional
+            Pairs weaker than this, or of unknown strength, are left out for good.
+
+        Examples
+        --------
+        >>> pairs = Pairs.of([0, 1], [1, 2], [True, False], q_value=[0.01, 0.08], strength=[0.2, 0.4])
+        >>> net = MarkovNetwork(("a", "b", "c"), pairs, fdr=0.05)
+        >>> net.filter(q=0.1)
+        MarkovNetwork(3 variables, 2 edges at FDR 0.1)
+        >>> net.filter(q=0.1, strength=0.3).neighbors("b")
+        ('c',)
+        """
+        from gpmnet.network.restrict import at_level
+
+        return at_level(self, q, strength)
+
+    def compare(self, other: MarkovNetwork) -> Comparison:
+        """Return what this network ("here") and another ("there") share and where they differ, by name."""
+        from gpmnet.network.compare import compare
+
+        return compare(self, other)
+
+    def explain(self, a: str, b: str) -> Explanation:
+        """Return why two variables are joined: figures, words and the shape of the dependence.
+
+        A pair that came close has figures but no shape; one that did not has neither, and says so.
+        """
+        from gpmnet.network.explain import explain
+
+        return explain(self, a, b)
 
     def to_networkx(self) -> nx.Graph[str]:
         """Return a networkx graph whose edges carry the statistics that are known."""
@@ -229,6 +318,46 @@ class MarkovNetwork:
                 str(row.source), str(row.target), **{k: v for k, v in known.items() if not np.isnan(v)}
             )
         return graph
+
+    def export(self, path: str | Path, *, format: str | None = None, spreadsheet_safe: bool = False) -> Path:
+        """Write the edges for other programs, whole or not at all; the suffix chooses the format.
+
+        ============  ===============  ==================================================================
+        suffix        format           content
+        ============  ===============  ==================================================================
+        .graphml      "graphml"        networkx, igraph, Gephi, Cytoscape
+        .gexf         "gexf"           Gephi
+        .json         "json"           node-link, as networkx and D3 read it
+        .csv .parquet "edges"          one row an edge, with its statistics
+        .dot .gv      "dot"            Graphviz
+        .npz          "adjacency"      scipy.sparse; with this format also a dense .csv or .parquet
+        ============  ===============  ==================================================================
+
+        See `gpmnet.network.export` for how names are written.
+
+        Parameters
+        ----------
+        format : str, optional
+            One of the formats, where the suffix does not tell.
+        spreadsheet_safe : bool
+            CSV only: put an apostrophe before names that a spreadsheet would run as a formula. Off by default,
+            since other programs would take the apostrophe for a part of the name.
+        """
+        from gpmnet.network.export import export
+
+        return export(self, Path(path), format, spreadsheet_safe)
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the network; see `gpmnet.network.plot.plot_network` for the options."""
+        from gpmnet.network.plot import plot_network
+
+        return plot_network(self, ax, **options)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the interactive report: one HTML file that opens without a server or a connection."""
+        from gpmnet.network.report import write_report
+
+        return write_report(self, path)
 
     def save(self, folder: str | Path) -> None:
         """Save to a folder as `network.json` and `omega.safetensors`; `MarkovNetwork.load` reads them back."""
@@ -245,5 +374,11 @@ class MarkovNetwork:
 
     def __repr__(self) -> str:
         level = f" at FDR {self.fdr:g}" if self.fdr is not None else ""
-        rows = f", {self.n_rows:,} rows" if self.n_rows is not None else ""
-        return f"MarkovNetwork({len(self.names):,} variables{rows}, {self.n_edges:,} edges{level})"
+        rows = f", {counted(self.n_rows, 'row')}" if self.n_rows is not None else ""
+        size = f"{counted(len(self.names), 'variable')}{rows}, {counted(self.n_edges, 'edge')}"
+        return f"MarkovNetwork({size}{level})"
+
+    def _repr_html_(self) -> str:
+        from gpmnet.network.html import network_html
+
+        return network_html(self)

@@ -1,0 +1,151 @@
+"""Two networks side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpmnet.network.text import counted, short
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpmnet.network.network import MarkovNetwork
+
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Edges of two networks by name, over the variables that both have.
+
+    Attributes
+    ----------
+    common, only_here, only_there : tuple of (name, name)
+        Edges of both networks, of the first alone, of the second alone.
+    flipped : tuple of (name, name)
+        Common edges whose sign is + in one network and - in the other.
+    names_only_here, names_only_there : tuple of str
+        Variables of one network alone; their edges cannot be compared
+    n_left_out : int
+        and are counted here.
+    strengths, signs : dict
+        Edge -> (here, there), NaN where a network does not have the pair or the figure.
+
+    Examples
+    --------
+    >>> from gpmnet import MarkovNetwork
+    >>> here = MarkovNetwork.from_adjacency("abc", [[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    >>> there = MarkovNetwork.from_adjacency("abd", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> here.compare(there)
+    Comparison(1 common edge, 0 only here, 0 only there, 0 signs flipped; Jaccard 1.00, Hamming 0;
+      only here: 'c'; only there: 'd'; 2 edges with them left out)
+    """
+
+    common: tuple[Edge, ...]
+    only_here: tuple[Edge, ...]
+    only_there: tuple[Edge, ...]
+    flipped: tuple[Edge, ...]
+    names_only_here: tuple[str, ...]
+    names_only_there: tuple[str, ...]
+    n_left_out: int
+    strengths: dict[Edge, tuple[float, float]]
+    signs: dict[Edge, tuple[float, float]]
+
+    @property
+    def hamming(self) -> int:
+        """Number of pairs that are an edge in just one of the two."""
+        return len(self.only_here) + len(self.only_there)
+
+    @property
+    def jaccard(self) -> float:
+        """Common edges among the edges of either; 1 where neither has any."""
+        either = len(self.common) + self.hamming
+        return len(self.common) / either if either else 1.0
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row an edge of either: source, target, here, there, and both signs and strengths."""
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        for edges, here, there in (
+            (self.common, True, True), (self.only_here, True, False), (self.only_there, False, True)
+        ):  # fmt: skip
+            for edge in edges:
+                row: dict[str, Any] = {"source": edge[0], "target": edge[1], "here": here, "there": there}
+                row["sign_here"], row["sign_there"] = self.signs[edge]
+                row["strength_here"], row["strength_there"] = self.strengths[edge]
+                rows.append(row)
+        columns = ["source", "target", "here", "there", "sign_here", "sign_there"]
+        return pd.DataFrame(rows, columns=[*columns, "strength_here", "strength_there"])
+
+    def __repr__(self) -> str:
+        text = (
+            f"Comparison({counted(len(self.common), 'common edge')}, {len(self.only_here):,} only here, "
+            f"{len(self.only_there):,} only there, {counted(len(self.flipped), 'sign')} flipped; "
+            f"Jaccard {self.jaccard:.2f}, Hamming {self.hamming:,}"
+        )
+        for where, names in (("here", self.names_only_here), ("there", self.names_only_there)):
+            if names:
+                text += f";\n  only {where}: {_listed(names)}"
+        if self.n_left_out:
+            text += f"; {counted(self.n_left_out, 'edge')} with them left out"
+        return text + ")"
+
+    def _repr_html_(self) -> str:
+        from gpmnet.network.html import comparison_html
+
+        return comparison_html(self)
+
+
+def _listed(names: tuple[str, ...], most: int = 5) -> str:
+    shown = ", ".join(repr(short(name, 30)) for name in names[:most])
+    return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def compare(here: MarkovNetwork, there: MarkovNetwork) -> Comparison:
+    """Return what two networks share and where they differ, by the names of the variables."""
+    both = set(here.names) & set(there.names)
+    place = {name: at for at, name in enumerate(here.names)}
+    figures = [_figures(network, both, place) for network in (here, there)]
+    edges = [{edge for edge, (is_edge, _, _) in found.items() if is_edge} for found in figures]
+    unknown = (False, np.nan, np.nan)
+    seen = edges[0] | edges[1]
+    strengths, signs = (
+        {e: (figures[0].get(e, unknown)[k], figures[1].get(e, unknown)[k]) for e in seen} for k in (1, 2)
+    )
+
+    def ordered(chosen: Iterable[Edge]) -> tuple[Edge, ...]:
+        return tuple(sorted(chosen, key=lambda edge: (place[edge[0]], place[edge[1]])))
+
+    common = ordered(edges[0] & edges[1])
+    return Comparison(
+        common=common,
+        only_here=ordered(edges[0] - edges[1]),
+        only_there=ordered(edges[1] - edges[0]),
+        flipped=tuple(edge for edge in common if signs[edge][0] * signs[edge][1] == -1),
+        names_only_here=tuple(name for name in here.names if name not in both),
+        names_only_there=tuple(name for name in there.names if name not in both),
+        n_left_out=here.n_edges + there.n_edges - len(edges[0]) - len(edges[1]),
+        strengths=strengths,
+        signs=signs,
+    )
+
+
+def _figures(
+    network: MarkovNetwork, both: set[str], place: dict[str, int]
+) -> dict[Edge, tuple[bool, float, float]]:
+    """Return (is_edge, strength, sign) of each pair over the shared variables, named in the order of `place`."""
+    pairs, found = network.pairs, {}
+    for a, b, *figures in zip(
+        pairs.first.tolist(), pairs.second.tolist(), pairs.is_edge.tolist(),
+        pairs.strength.tolist(), pairs.sign.tolist(), strict=True,
+    ):  # fmt: skip
+        ends = network.names[a], network.names[b]
+        if ends[0] in both and ends[1] in both:
+            first, second = sorted(ends, key=place.__getitem__)
+            found[first, second] = (figures[0], figures[1], figures[2])
+    return found

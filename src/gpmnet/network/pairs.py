@@ -1,0 +1,67 @@
+"""`Pairs`: pairs of variables and what is known of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gpmnet.errors import InputError
+
+STATISTICS = ("omega", "strength", "sign", "p_value", "q_value")
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of variables (first < second) with their statistics, each an array of shape (m,).
+
+    Attributes
+    ----------
+    first, second : ndarray of int
+        Positions of the two variables.
+    is_edge : ndarray of bool
+        Whether the pair is an edge; the others came close and are kept so that a reader can move the level.
+    omega, strength, sign, p_value, q_value : ndarray of float
+        NaN where a method has no such figure; sign is -1, 0 (no single sign) or 1.
+    """
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    is_edge: NDArray[np.bool_]
+    omega: NDArray[np.float64]
+    strength: NDArray[np.float64]
+    sign: NDArray[np.float64]
+    p_value: NDArray[np.float64]
+    q_value: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if not np.all(self.first < self.second):
+            raise InputError("a pair must name its earlier variable first")
+        for name in self.__dataclass_fields__:
+            view = np.asarray(getattr(self, name)).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+
+    @classmethod
+    def of(
+        cls, first: ArrayLike, second: ArrayLike, is_edge: ArrayLike | None = None, **statistics: ArrayLike
+    ) -> Pairs:
+        """Return pairs with the given statistics; the others are NaN."""
+        first, second = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
+        edge = np.ones(len(first), dtype=bool) if is_edge is None else np.asarray(is_edge, dtype=bool)
+        values = {name: np.full(len(first), np.nan) for name in STATISTICS}
+        values |= {name: np.asarray(value, dtype=np.float64) for name, value in statistics.items()}
+        return cls(first, second, edge, **values)
+
+    def take(self, rows: NDArray[Any]) -> Pairs:
+        """Return some of the pairs."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
+
+    def order(self) -> NDArray[np.intp]:
+        """Return the positions of the pairs, the most certain first, then the strongest."""
+        return np.lexsort((self.second, self.first, -self.strength, self.p_value))
+
+    def __len__(self) -> int:
+        return len(self.first)

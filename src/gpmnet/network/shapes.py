@@ -1,0 +1,115 @@
+"""The shape of each dependence: the estimated interaction of two variables on a grid, given the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpmnet.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The grid of one variable.
+
+    Attributes
+    ----------
+    values : tuple of float
+        Grid points in the variable's own units, not decreasing; empty for categories.
+    labels : tuple of str
+        One text a grid point: the categories, or the values as they are printed.
+    """
+
+    values: tuple[float, ...]
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        values = tuple(float(value) for value in self.values)
+        if values and len(values) != len(self.labels):
+            raise InputError(f"an axis has {len(values)} values for {len(self.labels)} labels")
+        if not np.isfinite(values).all() or any(b < a for a, b in pairwise(values)):
+            raise InputError("the values of an axis must be finite and must not decrease")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "labels", tuple(self.labels))
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the grid has a scale; categories have none."""
+        return bool(self.values)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """Interactions of pairs of variables, each on the grid of its two axes.
+
+    The interaction of variables j and k is the part of log p(x) that neither x_j nor x_k carries alone,
+    on the grid and double-centred: every row and every column of a grid has mean zero.
+
+    Attributes
+    ----------
+    axes : dict
+        Position of a variable among the names -> its `Axis`.
+    pair : ndarray of int, shape (m,)
+        Positions among the pairs of the network, increasing.
+    values : tuple of ndarray of float32
+        One array a pair, of shape (length of the first axis, length of the second axis).
+
+    Examples
+    --------
+    >>> up = np.array([[0.5, -0.5], [-0.5, 0.5]], dtype=np.float32)
+    >>> axis = Axis((), ("no", "yes"))
+    >>> shapes = Shapes({0: axis, 2: axis}, np.array([1]), (up,))
+    >>> shapes.of(1).shape, shapes.of(0)
+    ((2, 2), None)
+    """
+
+    axes: dict[int, Axis]
+    pair: NDArray[np.intp]
+    values: tuple[NDArray[np.float32], ...]
+
+    def __post_init__(self) -> None:
+        pair = np.array(self.pair, dtype=np.intp)
+        if pair.shape != (len(self.values),) or np.any(np.diff(pair) <= 0):
+            raise InputError("shapes need one grid a pair, their pairs increasing")
+        pair.flags.writeable = False
+        grids = []
+        for value in self.values:
+            grid = np.array(value, dtype=np.float32)
+            if grid.ndim != 2:
+                raise InputError(f"a shape is a grid over two axes, not an array of shape {grid.shape}")
+            if not np.isfinite(grid).all():
+                raise InputError("a shape must have a finite value at every point of its grid")
+            grid.flags.writeable = False
+            grids.append(grid)
+        object.__setattr__(self, "pair", pair)
+        object.__setattr__(self, "values", tuple(grids))
+        object.__setattr__(self, "axes", dict(self.axes))
+
+    def of(self, pair: int) -> NDArray[np.float32] | None:
+        """Return the grid of a pair by its position among the pairs; None where it has none."""
+        at = int(np.searchsorted(self.pair, pair))
+        return self.values[at] if at < len(self.pair) and self.pair[at] == pair else None
+
+    def check(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> None:
+        """Raise unless every grid belongs to one of the pairs (first, second) and fits their axes."""
+        if self.pair.size and not (self.pair[0] >= 0 and self.pair[-1] < len(first)):
+            raise InputError("a shape belongs to a pair that the network does not have")
+        for at, grid in zip(self.pair.tolist(), self.values, strict=True):
+            ends = int(first[at]), int(second[at])
+            if not all(end in self.axes for end in ends):
+                raise InputError(f"the shape of pair {at} has no axis for one of its variables")
+            expected = tuple(len(self.axes[end]) for end in ends)
+            if grid.shape != expected:
+                raise InputError(f"the shape of pair {at} is {grid.shape} over axes of {expected} points")
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    def __repr__(self) -> str:
+        return f"Shapes({len(self):,} pairs over {len(self.axes):,} axes)"

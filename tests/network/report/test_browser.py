@@ -1,0 +1,346 @@
+"""The report in a real browser, from file://; skipped where Chromium or its driver is not installed."""
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import networkx as nx
+import pandas as pd
+import pytest
+
+from gpmnet import MarkovNetwork
+from gpmnet.network.escape import unescape
+from gpmnet.network.report.words import number, probability
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+By = pytest.importorskip("selenium.webdriver.common.by").By
+Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with chromedriver here")
+
+
+class Page:
+    """A browser with one report open, and what it logged since the report was opened."""
+
+    def __init__(self, downloads):
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for switch in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            "--window-size=1300,1000",
+        ):
+            options.add_argument(switch)
+        options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.downloads = downloads
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+        self.driver.set_page_load_timeout(60)
+
+    def open(self, path):
+        self.driver.get_log("browser"), self.driver.get_log("performance")
+        self.driver.get(path.as_uri())
+        self.wait(lambda: self.js("return document.documentElement.dataset.ready") == "yes")
+        self.js("document.documentElement.style.scrollBehavior = 'auto'")
+
+    def wait(self, condition, seconds=20):
+        end = time.monotonic() + seconds
+        while not (found := condition()):
+            assert time.monotonic() < end, "the page did not get there in time"
+            time.sleep(0.05)
+        return found
+
+    def js(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def at(self, identifier):
+        return self.driver.find_element(By.ID, identifier)
+
+    def text(self, identifier):
+        return self.at(identifier).get_property("textContent")
+
+    def complaints(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self):
+        """Return the addresses asked for, other than files, data and what the page itself made."""
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        asked = [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+        assert any(url.startswith("file:") for url in asked)
+        return [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+
+    def download(self, button):
+        before = set(self.downloads.iterdir())
+        self.js("arguments[0].scrollIntoView({block: 'center'})", self.at(button))
+        self.at(button).click()
+        done = lambda: [  # noqa: E731
+            path
+            for path in set(self.downloads.iterdir()) - before
+            if path.suffix in (".csv", ".graphml", ".png")
+        ]
+        return self.wait(done)[0].read_bytes()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    page = Page(tmp_path_factory.mktemp("downloads"))
+    yield page
+    page.driver.quit()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder that `gpmnet demo` writes."""
+    folder = tmp_path_factory.mktemp("demo") / "out"
+    command = [sys.executable, "-m", "gpmnet", "demo", "-o", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert f"report: {folder / 'report.html'}" in done.stdout
+    return folder
+
+
+@pytest.fixture
+def page(browser, demo):
+    """The demo's report, opened afresh; it must not complain nor ask for anything."""
+    browser.open(demo / "report.html")
+    yield browser
+    assert browser.complaints() == []
+    assert browser.requests() == []
+
+
+@pytest.fixture(scope="module")
+def network(demo):
+    return MarkovNetwork.load(demo)
+
+
+def test_the_demo_opens(page, network):
+    assert f"{network.n_edges} edges" in page.text("summary")
+    assert page.js("return gpm.cy.edges(':visible').length") == network.n_edges
+    assert f"{network.n_edges} of {network.n_edges}" in page.text("edges-table")
+    painted = "const d = gpm.cy.png(); return d.length"
+    assert page.js(painted) > 5000
+
+
+def test_the_level_moves_both_ways(page, network):
+    slider = page.at("level")
+    slider.send_keys(Keys.END)
+    candidates = network.candidates
+    near = int((~candidates["is_edge"]).sum())
+    assert near > 0
+    assert f"{near} pairs that came close" in page.text("shown")
+    assert page.js("return gpm.cy.edges('.near:visible').length") == near
+    slider.send_keys(*[Keys.ARROW_LEFT] * 40)
+    level = page.js("return gpm.state.level")
+    assert network.fdr < level < 1
+    expected = int((candidates["q_value"] <= level).sum())
+    assert page.js("return gpm.cy.edges(':visible').length") == expected
+    slider.send_keys(Keys.HOME)
+    assert page.js("return gpm.cy.edges(':visible').length") < network.n_edges
+    slider.send_keys(Keys.END)
+    page.at("level-reset").click()
+    assert page.js("return gpm.cy.edges(':visible').length") == network.n_edges
+    assert page.js("return gpm.cy.edges('.near:visible').length") == 0
+
+
+def test_strength_and_kinds_hide_edges(page, network):
+    page.at("strength").send_keys(*[Keys.ARROW_RIGHT] * 70)
+    least = page.js("return gpm.state.strength")
+    expected = int((network.edges["strength"] >= least).sum())
+    assert 0 < expected < network.n_edges
+    assert page.js("return gpm.cy.edges(':visible').length") == expected
+    page.at("strength").send_keys(Keys.HOME)
+    page.driver.find_element(By.XPATH, "//label[contains(., 'discrete')]/input").click()
+    assert "cultivar" not in page.js("return gpm.shown.nodes.map((node) => node.name)")
+    assert page.js("return gpm.shown.pairs.length") == network.n_edges - len(network.neighbors("cultivar"))
+
+
+def test_search_shows_a_markov_blanket(page, network):
+    page.at("search").send_keys("flavanoids", Keys.ENTER)
+    names = [item.text for item in page.driver.find_elements(By.CSS_SELECTOR, "#panel .neighbours bdi")]
+    assert sorted(names) == sorted(network.neighbors("flavanoids"))
+    assert "Markov blanket" in page.text("panel")
+    page.driver.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
+    assert page.at("panel").get_attribute("data-chosen") == ""
+    page.at("search").clear()
+    page.at("search").send_keys("nothing like it", Keys.ENTER)
+    assert "No variable" in page.text("search-says")
+
+
+def test_a_click_on_an_edge_explains_it(page):
+    page.js("document.getElementById('graph').scrollIntoView({block: 'center'})")
+    time.sleep(0.3)
+    x, y = page.js("const {x, y} = gpm.cy.getElementById('e0').renderedMidpoint(); return [x, y]")
+    width, height = page.js("return [gpm.cy.width(), gpm.cy.height()]")
+    chain = webdriver.ActionChains(page.driver)
+    chain.move_to_element_with_offset(
+        page.at("graph"), round(x - width / 2), round(y - height / 2)
+    ).click().perform()
+    page.wait(lambda: page.at("panel").get_attribute("data-chosen") == "pair0")
+    said = page.text("panel")
+    a, b = page.js("return [gpm.pairs[0].a.name, gpm.pairs[0].b.name]")
+    assert all(word in said for word in (a, b, "strength", "p", "q", "rows", "178"))
+    assert page.driver.find_elements(By.CSS_SELECTOR, "#panel figure svg")
+
+
+def test_the_strongest_edges_lead_to_their_explanation(page):
+    buttons = page.driver.find_elements(By.CSS_SELECTOR, "#summary [data-pair]")
+    assert len(buttons) == 5
+    buttons[2].send_keys(Keys.ENTER)
+    assert page.at("panel").get_attribute("data-chosen") == "pair2"
+    assert page.driver.switch_to.active_element == page.at("panel")
+
+
+def test_tables_sort_filter_and_obey_the_keyboard(page, network):
+    def column(at):
+        return page.js(
+            f"return [...document.querySelectorAll('#edges-table tbody tr')].map((row) => row.children[{at}].textContent)"
+        )
+
+    heading = page.driver.find_element(By.XPATH, "//*[@id='edges-table']//th[button='q']")
+    heading.find_element(By.TAG_NAME, "button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert column(6) == [show(q) for q in sorted(network.edges["q_value"], reverse=True)]
+    heading.find_element(By.TAG_NAME, "button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert column(6) == [show(q) for q in sorted(network.edges["q_value"])]
+    page.driver.find_element(By.CSS_SELECTOR, "#edges-table input").send_keys("CULTI")
+    assert len(column(0)) == len(network.neighbors("cultivar"))
+    rows = page.driver.find_elements(By.CSS_SELECTOR, "#edges-table tbody tr")
+    rows[0].send_keys(Keys.ARROW_DOWN)
+    second = page.driver.switch_to.active_element
+    assert second == rows[1]
+    second.send_keys(Keys.ENTER)
+    assert page.at("panel").get_attribute("data-chosen").startswith("pair")
+    assert page.driver.switch_to.active_element == page.at("panel")
+
+
+def show(value):
+    return probability(value).removeprefix("= ")
+
+
+def test_downloads_hold_what_is_shown(page, network):
+    frame = pd.read_csv(io.BytesIO(page.download("save-csv")))
+    assert list(frame.columns) == [*network.edges.columns, "is_edge"]
+    mine = frame.sort_values(["source", "target"])[list(network.edges.columns)].reset_index(drop=True)
+    theirs = network.edges.sort_values(["source", "target"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(mine, theirs, check_dtype=False, rtol=1e-8)
+    graph = nx.parse_graphml(page.download("save-graphml").decode())
+    assert set(graph) == set(network.names)
+    assert graph.number_of_edges() == network.n_edges
+    assert page.download("save-png").startswith(b"\x89PNG")
+
+
+def test_the_theme_changes(page):
+    background = "return getComputedStyle(document.body).backgroundColor"
+    light = page.js(background)
+    page.at("theme").click()
+    assert page.js(background) != light
+    assert page.at("theme").get_attribute("aria-pressed") == "true"
+    page.at("theme").click()
+    assert page.js(background) == light
+
+
+def test_numbers_are_written_as_in_python(page):
+    small = [0.0, 1e-17, 1e-16, 2.2337e-11, 9.999e-5, 1.0001e-4, 0.04567, 0.05, 0.5]
+    values = [*small, 1.0, 12.345, 999.4, 999.6, 1234.6, 5e8, 2e9, -0.25]
+    assert page.js("return arguments[0].map(gpm.number)", values) == [number(value) for value in values]
+    shown = page.js("return arguments[0].map(gpm.probability)", values[:-1])
+    assert shown == [show(value) for value in values[:-1]]
+
+
+def test_a_phone_shows_it_without_scrolling_sideways(page):
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page.js("gpm.openItem(gpm.pairs[0])")
+        assert page.js("return document.documentElement.scrollWidth") <= 390
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_without_javascript_the_edges_are_listed(browser, demo, network):
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.driver.get((demo / "report.html").as_uri())
+        rows = browser.driver.find_elements(By.CSS_SELECTOR, "noscript tbody tr")
+        assert len(rows) == network.n_edges
+        assert rows[0].is_displayed()
+        assert "false-discovery rate" in browser.driver.find_element(By.ID, "summary").text
+        assert not browser.at("explorer").is_displayed()
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_each_form_of_dependence_is_drawn(browser, shaped, tmp_path):
+    browser.open(shaped.report(tmp_path / "shaped.html"))
+    forms = {}
+    for at, pair in enumerate([("density", "alcohol"), ("density", "<colour>"), ("<colour>", "grade")]):
+        browser.js(f"gpm.choose(gpm.pairs[{at}])")
+        figure = browser.driver.find_element(By.CSS_SELECTOR, "#panel figure")
+        forms[pair] = figure.get_attribute("data-form")
+        said = browser.text("panel")
+        assert all(name in said for name in pair)
+        assert shaped.explain(*pair).direction in said
+    assert list(forms.values()) == ["surface", "lines", "table"]
+    browser.js("gpm.choose(gpm.pairs[3])")
+    assert "came close" in browser.text("panel")
+    assert browser.complaints() == []
+
+
+def test_levels_of_p_required_edges_and_no_level_at_all(browser, shaped, tmp_path):
+    shown = "gpm.change({level: arguments[0]}); return gpm.shown.pairs.map((pair) => pair.at)"
+    by_p = replace(shaped, fdr=None, about={"settings": {"threshold": 0.01}})
+    browser.open(by_p.report(tmp_path / "p.html"))
+    assert "p ≤ 0.01" in browser.text("level-value")
+    assert browser.js(shown, 1e-4) == [0, 1]  # 2 has p = 0.001; 3 came close with p = 0.03
+    assert browser.js(shown, 0.03) == [0, 1, 2, 3]
+    required = replace(shaped, fdr=0.005)  # the third edge has q = 0.01: it was required, not found
+    browser.open(required.report(tmp_path / "required.html"))
+    assert browser.js(shown, 1e-6) == [0, 2]
+    bare = MarkovNetwork.from_adjacency(("a", "b", "c"), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    browser.open(bare.report(tmp_path / "bare.html"))
+    assert not browser.at("level-field").is_displayed()
+    assert "1 edge, 3 variables" in browser.text("shown")
+    browser.open(MarkovNetwork((), bare.pairs.take([])).report(tmp_path / "empty.html"))
+    assert browser.complaints() == []
+
+
+def test_hostile_names_are_text_and_run_nothing(browser, hostile, tmp_path):
+    about = {
+        "schema": {"warnings": ["<img src=x onerror=alert(1)>"]},
+        "source": "</title><script>alert(2)</script>",
+    }
+    about["settings"] = {"</dl><script>alert(3)</script>": "{{ 7 * 7 }}"}
+    hostile = replace(hostile, about=about)
+    browser.open(hostile.report(tmp_path / "hostile.html"))
+    assert browser.js("return document.scripts.length") == 3
+    assert browser.js("return document.querySelectorAll('img, iframe').length") == 0
+    browser.at("level").send_keys(Keys.END)
+    for at in range(len(hostile.names)):
+        browser.js(f"gpm.choose(gpm.nodes[{at}])")
+        assert browser.js(
+            f"return document.querySelector('#panel h3').textContent === gpm.plain(gpm.nodes[{at}].name)"
+        )
+    shown = browser.text("variables-table")
+    assert all(
+        name in shown
+        for name in ("<script>alert(1)</script>", "=1+1", "line one\\nline two", "\U0001f600 emoji")
+    )
+    assert "{{ 7 * 7 }}" in browser.text("run")
+    graph = nx.parse_graphml(browser.js("return gpm.graphml()").encode("utf-8", "replace").decode())
+    assert {unescape(node) for node in graph} == set(hostile.names)
+    frame = pd.read_csv(io.StringIO(browser.js("return gpm.csv()")), keep_default_na=False)
+    assert {"'=1+1", "'-2", "'@SUM(A1)"} <= {*frame["source"], *frame["target"]}
+    assert browser.complaints() == []
+    assert browser.requests() == []

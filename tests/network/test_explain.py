@@ -1,0 +1,111 @@
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpmnet.errors import InputError
+from gpmnet.network import MarkovNetwork, Pairs
+from gpmnet.network.text import strength_word
+
+
+def test_the_text_says_all(shaped):
+    found = shaped.explain("density", "alcohol")
+    assert found.text == (
+        "density and alcohol: strong (0.62), negative, given the other variables; p < 1e-16, q < 1e-16; "
+        "1,599 rows. Low density goes with high alcohol."
+    )
+    assert (found.form, found.is_edge, found.kinds) == ("surface", True, ("continuous", "continuous"))
+
+
+def test_the_order_asked_for_is_kept(shaped):
+    one, other = shaped.explain("density", "<colour>"), shaped.explain("<colour>", "density")
+    assert (one.form, other.form) == ("lines", "lines")
+    np.testing.assert_array_equal(one.values, other.values.T)
+    assert (one.x, one.y, one.kinds) == (other.y, other.x, other.kinds[::-1])
+    for found in (one, other):
+        assert found.direction == "By <colour>: red $x^ goes with high density, <b>white with low."
+
+
+def test_a_table_names_the_cells_that_stand_out(shaped):
+    found = shaped.explain("grade", "<colour>")
+    assert found.form == "table"
+    most = np.unravel_index(found.values.argmax(), found.values.shape)
+    least = np.unravel_index(found.values.argmin(), found.values.shape)
+    assert found.direction == (
+        f"Together more often than by chance: grade = {'abc'[most[0]]} and <colour> = {found.y.labels[most[1]]}; "
+        f"less often: grade = {'abc'[least[0]]} and <colour> = {found.y.labels[least[1]]}."
+    )
+
+
+def test_a_surface_without_a_sign_is_described_by_thirds(shaped):
+    grid = np.outer(np.linspace(-1, 1, 9) ** 2, np.linspace(-1, 1, 9))
+    shapes = replace(shaped.shapes, values=(grid - grid.mean(axis=0), *shaped.shapes.values[1:]))
+    pairs = replace(shaped.pairs, sign=np.zeros(4))
+    found = replace(shaped, shapes=shapes, pairs=pairs).explain("density", "alcohol")
+    assert found.direction == (
+        "Low density goes with high alcohol, middle density with low alcohol, high density with high alcohol."
+    )
+
+
+def test_pairs_that_came_close_and_those_that_did_not(shaped):
+    near = shaped.explain("density", "grade")
+    assert near.text == (
+        "density and grade: close, but no edge at FDR 0.05; weak (0.12), positive, given the other variables; "
+        "p = 0.03, q = 0.21; 1,599 rows."
+    )
+    far = shaped.explain("alcohol", "grade")
+    assert far.text == "alcohol and grade: no evidence of an edge at FDR 0.05, given the other variables."
+    assert math.isnan(far.p_value)
+    for found in (near, far):
+        assert (found.form, found.values, found.is_edge) == ("none", None, False)
+        with pytest.raises(InputError, match="no shape"):
+            found.plot()
+
+
+def test_a_repeated_column_is_said_to_be_one(shaped):
+    columns = [{"name": "alcohol", "duplicate_of": "density"}]
+    net = replace(shaped, about={"schema": {"columns": columns}})
+    assert "repeats the other" in net.explain("density", "alcohol").text
+    assert "repeats" not in net.explain("density", "grade").text
+
+
+def test_a_network_that_knows_little_still_explains():
+    net = MarkovNetwork(("a", "b"), Pairs.of([0], [1]))
+    assert net.explain("a", "b").text == "a and b: given the other variables."
+    assert net.explain("b", "a").to_dict()["p_value"] is None
+
+
+def test_json_holds_everything(shaped):
+    for a in shaped.names:
+        for b in set(shaped.names) - {a}:
+            found = shaped.explain(a, b)
+            back = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+            assert back["text"] == found.text
+            assert back["form"] == found.form
+            if found.values is not None:
+                np.testing.assert_array_equal(np.float32(back["values"]), found.values)
+                assert tuple(back["x"]["labels"]) == found.x.labels
+
+
+def test_html_is_escaped_and_has_a_picture(shaped):
+    page = shaped.explain("density", "<colour>")._repr_html_()
+    assert "data:image/png;base64," in page
+    assert "<colour>" not in page
+    assert "<b>white" not in page
+    assert "<img" not in shaped.explain("alcohol", "grade")._repr_html_()
+
+
+def test_impossible_questions(shaped):
+    with pytest.raises(InputError, match="twice"):
+        shaped.explain("grade", "grade")
+    with pytest.raises(InputError, match="no variable"):
+        shaped.explain("grade", "nothing")
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(0.0, "very weak"), (0.1, "weak"), (0.3, "moderate"), (1.0, "strong")]
+)
+def test_words_for_strength(value, word):
+    assert strength_word(value) == word

@@ -1,0 +1,187 @@
+import csv
+import json
+import re
+from io import StringIO
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, load_npz
+
+from gpmnet.errors import InputError
+from gpmnet.network import DENSE_UP_TO, MarkovNetwork
+from gpmnet.network.escape import escape, unescape
+
+ALLOWED = re.compile("[\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def writable(name):
+    return SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", name)
+
+
+@given(st.text(st.characters(codec=None, exclude_categories=())))
+def test_escaping_is_reversible_and_leaves_only_what_xml_allows(name):
+    assert unescape(escape(name)) == name
+    assert ALLOWED.fullmatch(escape(name))
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters="\\"), min_size=1))
+def test_plain_names_are_written_as_they_are(name):
+    assert escape(name) == name
+
+
+def named_edges(net):
+    return {frozenset((row.source, row.target)): row.strength for row in net.edges.itertuples()}
+
+
+def assert_graph(net, graph, restore=unescape):
+    assert [restore(node) for node in graph] == list(net.names)
+    found = {frozenset(map(restore, edge)): graph.edges[edge]["strength"] for edge in graph.edges}
+    assert found == named_edges(net)
+    assert [graph.nodes[node]["kind"] for node in graph] == list(net.kinds)
+    assert all("omega" not in data for *_, data in graph.edges(data=True))  # unknown is left out
+
+
+@pytest.mark.parametrize("suffix", ["graphml", "gexf"])
+def test_xml_is_read_back_by_networkx(hostile, tmp_path, suffix):
+    path = hostile.export(tmp_path / f"net.{suffix}")
+    assert_graph(hostile, (nx.read_graphml if suffix == "graphml" else nx.read_gexf)(path))
+    first = path.read_bytes()
+    hostile.export(path)
+    assert path.read_bytes() == first
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_graphml_is_read_back_by_igraph(hostile, tmp_path):
+    igraph = pytest.importorskip("igraph", reason="igraph is not installed")
+    graph = igraph.Graph.Read_GraphML(str(hostile.export(tmp_path / "net.graphml")))
+    assert tuple(map(unescape, graph.vs["name"])) == hostile.names
+    ends = {frozenset(hostile.names[at] for at in edge.tuple): edge["strength"] for edge in graph.es}
+    assert ends == named_edges(hostile)
+
+
+def test_json_is_read_back_by_networkx(hostile, tmp_path):
+    data = json.loads(hostile.export(tmp_path / "net.json").read_text("ascii"))
+    assert data["graph"] == {"n_rows": 50, "fdr": 0.05}
+    assert_graph(hostile, nx.node_link_graph(data, edges="edges"), restore=str)
+
+
+def dot_unquote(text):
+    plain = re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], text)
+    return unescape(plain)
+
+
+def test_dot_has_every_name_and_edge(hostile, tmp_path):
+    text = hostile.export(tmp_path / "net.dot").read_text("utf-8")
+    labels = re.findall(r'^  n(\d+) \[label="((?:[^"\\]|\\.)*)"\];$', text, re.MULTILINE | re.DOTALL)
+    assert [dot_unquote(label) for _, label in labels] == list(hostile.names)
+    edges = re.findall(r'^  n(\d+) -- n(\d+) \[.*strength="([^"]+)"', text, re.MULTILINE)
+    found = {frozenset((hostile.names[int(a)], hostile.names[int(b)])): float(s) for a, b, s in edges}
+    assert found == named_edges(hostile)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:pydot")
+def test_dot_is_parsed_by_pydot(hostile, tmp_path):
+    pydot = pytest.importorskip("pydot", reason="pydot is not installed")
+    (graph,) = pydot.graph_from_dot_data(hostile.export(tmp_path / "net.gv").read_text("utf-8"))
+    labels = {node.get_name(): node.get_label()[1:-1] for node in graph.get_nodes()}
+    assert [dot_unquote(labels[f"n{at}"]) for at in range(len(hostile.names))] == list(hostile.names)
+    assert len(graph.get_edges()) == hostile.n_edges
+
+
+def test_csv_is_read_back(hostile, tmp_path):
+    path = hostile.export(tmp_path / "edges.csv")
+    rows = list(csv.reader(StringIO(path.read_bytes().decode("utf-8"), newline="")))
+    assert rows[0] == list(hostile.edges.columns)
+    assert [row[:2] for row in rows[1:]] == [
+        [writable(a), writable(b)] for a, b in hostile.edges[["source", "target"]].to_numpy()
+    ]
+    assert [float(row[3]) for row in rows[1:]] == hostile.edges["strength"].tolist()
+    assert {row[2] for row in rows[1:]} == {""}
+
+
+def test_csv_is_read_back_by_pandas(shaped, tmp_path):
+    back = pd.read_csv(shaped.export(tmp_path / "edges.csv"))
+    pd.testing.assert_frame_equal(back, shaped.edges, check_dtype=False)
+
+
+def test_spreadsheet_safe_csv_has_no_formula_and_changes_nothing_else(hostile, tmp_path):
+    safe = hostile.export(tmp_path / "safe.csv", spreadsheet_safe=True).read_bytes().decode("utf-8")
+    rows = list(csv.reader(StringIO(safe, newline="")))[1:]
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row[:2])
+    plain = list(csv.reader(StringIO((hostile.export(tmp_path / "e.csv")).read_bytes().decode(), newline="")))
+    for row, other in zip(rows, plain[1:], strict=True):
+        assert [cell.removeprefix("'") for cell in row] == other
+    assert "'=1+1" in {row[0] for row in rows}
+
+
+def test_parquet_is_read_back(hostile, tmp_path):
+    back = pd.read_parquet(hostile.export(tmp_path / "edges.parquet"))
+    assert back["source"].tolist() == [writable(name) for name in hostile.edges["source"]]
+    assert back["strength"].tolist() == hostile.edges["strength"].tolist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+def test_adjacency_is_read_back(hostile, tmp_path, suffix):
+    path = hostile.export(tmp_path / f"a.{suffix}", format="adjacency")
+    expected = [writable(name) for name in hostile.names]
+    if suffix == "npz":
+        matrix = load_npz(path).toarray()
+        assert tuple(json.loads(bytes(np.load(path)["names"]))) == hostile.names
+    elif suffix == "csv":
+        rows = list(csv.reader(StringIO(path.read_bytes().decode("utf-8"), newline="")))
+        assert rows[0][1:] == [row[0] for row in rows[1:]] == expected
+        matrix = np.array([row[1:] for row in rows[1:]], dtype=int)
+    np.testing.assert_array_equal(_parquet_matrix(path) if suffix == "parquet" else matrix, hostile.adjacency)
+
+
+def _parquet_matrix(path):
+    import pyarrow.parquet as pq
+
+    return np.array([column.to_pylist() for column in pq.read_table(path).columns]).T
+
+
+def test_large_adjacency_is_sparse_only(tmp_path):
+    d = DENSE_UP_TO + 1
+    matrix = csr_array((np.ones(2, dtype=bool), ([0, 7], [7, 0])), shape=(d, d))
+    net = MarkovNetwork.from_adjacency(tuple(map(str, range(d))), matrix)
+    assert (load_npz(net.export(tmp_path / "a.npz")) != matrix).nnz == 0
+    with pytest.raises(InputError, match=r"use \.npz"):
+        net.export(tmp_path / "a.csv", format="adjacency")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("net.xyz", {}, "suffix"),
+        ("net", {}, "suffix"),
+        ("net.csv", {"format": "nope"}, "format='nope'"),
+        ("net.dot", {"format": "edges"}, r"\.csv or \.parquet"),
+        ("net.json", {"spreadsheet_safe": True}, "csv only"),
+    ],
+)
+def test_unknown_formats_are_refused(hostile, tmp_path, name, options, words):
+    with pytest.raises(InputError, match=words):
+        hostile.export(tmp_path / name, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_export_leaves_the_old_file(hostile, tmp_path, monkeypatch):
+    path = hostile.export(tmp_path / "net.csv")
+    before = path.read_bytes()
+
+    def fail(*_):
+        yield b"half"
+        raise OSError("disk full")
+
+    monkeypatch.setitem(__import__("gpmnet.network.export", fromlist=["x"])._WRITERS, "edges", fail)
+    with pytest.raises(OSError, match="disk full"):
+        hostile.export(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["net.csv"]
+    with pytest.raises(InputError, match="folder"):
+        hostile.export(tmp_path, format="graphml")
