@@ -13,6 +13,7 @@ import gpmnet
 from gpmnet import GPM
 from gpmnet.errors import InputError
 from gpmnet.local.engine import LocalOptions
+from gpmnet.local.nodes import NodeOptions
 from gpmnet.simulate import simulate
 
 
@@ -104,8 +105,73 @@ def test_duplicates_are_joined_and_not_fitted():
     frame = chain().assign(a2=lambda f: np.exp(f["a"]))
     model = GPM(fdr=0.01).fit(frame)
     assert edges(model) == CHAIN | {frozenset(["a", "a2"])}
-    assert model.omega_.shape == (4, 4)
     assert model.network_.names == ("a", "b", "c", "d", "a2")
+
+
+def test_omega_of_a_duplicate_is_that_of_its_twin_and_nothing_else():
+    frame = chain()
+    frame.insert(1, "a2", np.exp(frame["a"]))
+    model = GPM(fdr=0.01).fit(frame)
+    names = model.network_.names
+    assert names == ("a", "a2", "b", "c", "d")
+    plain = GPM(fdr=0.01).fit(chain())
+    keep = [names.index(name) for name in plain.network_.names]
+    np.testing.assert_allclose(model.omega_[np.ix_(keep, keep)], plain.omega_)
+    np.testing.assert_allclose(model.omega_[1], [np.nan, plain.omega_[0, 0], 0, 0, 0])
+    np.testing.assert_array_equal(model.omega_, model.omega_.T)
+    # the duplicate's edge has no shape, the others have one
+    pairs, shapes = model.network_.pairs, model.network_.shapes
+    ends = {(names[pairs.first[at]], names[pairs.second[at]]) for at in shapes.pair}
+    assert ends == {("a", "b"), ("b", "c")}
+
+
+@pytest.mark.parametrize("option", ["forbid", "require"])
+def test_a_pair_with_a_duplicate_is_refused_with_the_column_that_stands_for_it(option):
+    frame = chain().assign(a2=lambda f: np.exp(f["a"]))
+    with pytest.raises(InputError, match=r"'a2' is a duplicate of 'a' .* the edge with 'a'"):
+        GPM(**{option: [("a2", "b")]}).fit(frame)
+
+
+def test_shapes_have_axes_in_the_columns_own_units():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=500)
+    frame = pd.DataFrame({"a": 100 + 10 * a, "free": rng.normal(size=500), "c": np.where(a > 0, "yes", "no")})
+    frame["b"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(
+        np.round(100 * (a + rng.normal(size=500))), unit="D"
+    )
+    network = GPM(fdr=0.01).fit(frame).network_
+    axes, pairs = network.shapes.axes, network.pairs
+    at = network.names.index
+    assert at("free") not in axes
+    assert axes[at("a")].values == tuple(
+        np.sort(frame["a"])[np.rint((np.arange(21) + 0.5) / 21 * 500 - 0.5).astype(int)]
+    )
+    assert axes[at("c")].values == ()
+    assert axes[at("c")].labels == ("no", "yes")
+    first, *_, last = axes[at("b")].labels
+    assert "2019" <= first[:4] <= last[:4] <= "2021"
+    assert first < last
+    for position, value in zip(network.shapes.pair, network.shapes.values, strict=True):
+        assert pairs.is_edge[position]
+        assert value.shape == tuple(len(axes[end[position]]) for end in (pairs.first, pairs.second))
+
+
+def test_only_the_strongest_edges_get_a_shape(monkeypatch):
+    monkeypatch.setattr("gpmnet.estimator.MOST_SHAPES", 1)
+    network = GPM(fdr=0.01).fit(chain()).network_
+    assert network.n_edges == 2
+    strength = np.where(network.pairs.is_edge, network.pairs.strength, 0)
+    assert network.shapes.pair.tolist() == [int(strength.argmax())]
+
+
+def test_the_loss_of_discrete_nodes_can_be_chosen():
+    drawn = simulate("butterfly", kind="discrete", d=4, n=1000, seed=0).frame()
+    options = LocalOptions(node=NodeOptions(discrete="marginalisation"))
+    one, two = (GPM(fdr=0.01, options=o).fit(drawn) for o in (None, options))
+    np.testing.assert_array_equal(one.network_.adjacency, two.network_.adjacency)
+    found = [m.omega_[one.network_.adjacency] for m in (one, two)]
+    assert np.abs(found[0] - found[1]).max() > 1e-3  # another estimate
+    np.testing.assert_allclose(found[1], found[0], rtol=0.5)  # of the same thing
 
 
 def test_omega_has_the_pattern_of_the_network():

@@ -14,16 +14,20 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from gpmnet.deep.engine import DeepEngine, DeepResult
+from gpmnet.deep.options import DeepOptions
 from gpmnet.errors import InputError, quote
 from gpmnet.local.engine import LocalEngine, LocalOptions, LocalResult
-from gpmnet.local.nodes import NodeOptions
+from gpmnet.local.shapes import GRID
 from gpmnet.memory import available_bytes, check_memory
-from gpmnet.network import DENSE_UP_TO, MarkovNetwork, Pairs
+from gpmnet.network import DENSE_UP_TO, Axis, MarkovNetwork, Pairs, Shapes
 from gpmnet.selection import benjamini_hochberg
 from gpmnet.table import Table, load_table
 
-ENGINES = ("local",)
-Progress = Callable[[str, int, int], None]
+ENGINES = ("local", "deep")
+MOST_SHAPES = 2000
+"""The strongest edges, at most this many, get a shape; none above `gpmnet.network.DENSE_UP_TO` variables."""
+Progress = Callable[..., None]
 
 
 class GPM(BaseEstimator):
@@ -31,8 +35,9 @@ class GPM(BaseEstimator):
 
     Parameters
     ----------
-    engine : {"local"}
-        How conditional dependence is estimated.
+    engine : {"local", "deep"}
+        How conditional dependence is estimated: by regressions around each pair, up to 100,000 variables; or by one energy
+        for all variables, which sees interactions of any order, for up to a few hundred.
     fdr : float
         False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs).
     threshold : float or None
@@ -47,14 +52,18 @@ class GPM(BaseEstimator):
         Threads; None leaves the setting of torch alone.
     random_state : int, RandomState or None
         Seed of tie-breaking and of the joint features.
-    options : LocalOptions or None
+    energy, objective, penalty : str
+        Of the deep engine: what is learned on top of pairwise terms (a key of `gpmnet.energies.ENERGIES`), the loss (of
+        `gpmnet.objectives.OBJECTIVES`), the penalty on Omega (of `gpmnet.penalties.PENALTIES`).
+    options : LocalOptions, DeepOptions or None
         Settings of the engine.
 
     Attributes
     ----------
     network_ : MarkovNetwork
     omega_ : (d, d) ndarray, or scipy.sparse above `gpmnet.network.DENSE_UP_TO` variables
-        Generalised precision matrix on the normal-score scale; zero where there is no edge.
+        Generalised precision matrix on the normal-score scale over `network_.names`; zero where there is no edge.
+        A column that another one stands for (a duplicate) has that one's diagonal entry, NaN with it, and zero elsewhere.
     table_ : Table
         The table as it was understood.
     timings_ : dict
@@ -87,7 +96,10 @@ class GPM(BaseEstimator):
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = 0,
-        options: LocalOptions | None = None,
+        energy: str = "mlp",
+        objective: str = "mixed",
+        penalty: str = "scad",
+        options: LocalOptions | DeepOptions | None = None,
     ) -> None:
         self.engine = engine
         self.fdr = fdr
@@ -98,6 +110,9 @@ class GPM(BaseEstimator):
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.energy = energy
+        self.objective = objective
+        self.penalty = penalty
         self.options = options
 
     def fit(
@@ -112,7 +127,7 @@ class GPM(BaseEstimator):
         kinds : dict, optional
             Kinds of columns that overrule the inferred ones.
         progress : callable, optional
-            Called with (phase, done, total).
+            Called with (phase, done, total), and by the deep engine with a fourth argument, the losses in words.
         """
         self._check_parameters()
         start = time.perf_counter()
@@ -125,8 +140,7 @@ class GPM(BaseEstimator):
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = int(check_random_state(seed).randint(2**31))
-        options = self.options or LocalOptions()
-        self._check_memory(table, options)
+        self._check_memory(table)
         forbidden, required = self._pairs(table, self.forbid), self._pairs(table, self.require)
         both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
         if both:
@@ -134,7 +148,7 @@ class GPM(BaseEstimator):
             raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
         loaded = time.perf_counter()
         with _threads(self.n_jobs):
-            engine = LocalEngine(options, int(seed), self.device)
+            engine = self._engine(int(seed))
             found = engine.fit(table.encode(int(seed)), forbidden, required, progress, self.threshold or 0.0)
             tested = time.perf_counter()
             self._decide(table, found, forbidden, required)
@@ -154,13 +168,30 @@ class GPM(BaseEstimator):
                 continue
             if not isinstance(value, int | float | np.number) or not 0 < value < 1:
                 raise InputError(f"{name} must be between 0 and 1; got {value}")
+        wanted = LocalOptions if self.engine == "local" else DeepOptions
+        if self.options is not None and not isinstance(self.options, wanted):
+            raise InputError(
+                f"options of engine={quote(self.engine)} must be {wanted.__name__}, not {type(self.options).__name__}"
+            )
         if not isinstance(self.device, str) or self.device.split(":")[0] not in ("cpu", "cuda"):
             raise InputError(f"device={quote(self.device)} is not cpu or cuda")
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise InputError(f"device={quote(self.device)}, but torch finds no CUDA device; use device='cpu'")
 
-    def _check_memory(self, table: Table, options: LocalOptions) -> None:
+    def _engine(self, seed: int) -> LocalEngine | DeepEngine:
+        if self.engine == "local":
+            return LocalEngine(self._local_options(), seed, self.device)
+        options = self.options if isinstance(self.options, DeepOptions) else DeepOptions()
+        return DeepEngine(options, self.energy, self.objective, self.penalty, seed, self.device)
+
+    def _local_options(self) -> LocalOptions:
+        if isinstance(self.options, DeepOptions):
+            return self.options.local
+        return self.options or LocalOptions()
+
+    def _check_memory(self, table: Table) -> None:
         """Refuse what does not fit: features three times over, scores, and the blocks in flight."""
+        options = self._local_options()
         columns = np.where(table.is_discrete, table.n_levels - 1, options.n_features)
         large = len(columns) > options.all_pairs_up_to
         features = table.n_rows * (4 if large else 8) * 3 * (int(columns.sum()) + len(columns))
@@ -171,9 +202,15 @@ class GPM(BaseEstimator):
 
     def _pairs(self, table: Table, pairs: Sequence[tuple[str, str]] | None) -> NDArray[np.intp]:
         position = {name: at for at, name in enumerate(table.names)}
+        twin = table.schema.duplicates
         found = []
         for a, b in pairs or ():
             for name in (a, b):
+                if name in twin:
+                    raise InputError(
+                        f"{quote(name)} is a duplicate of {quote(twin[name])} and is not fitted; "
+                        f"forbid or require the edge with {quote(twin[name])}"
+                    )
                 if name not in position:
                     raise InputError(f"no variable {quote(name)} to forbid or require an edge with")
             if a == b:
@@ -182,7 +219,11 @@ class GPM(BaseEstimator):
         return np.unique(np.array(found, dtype=np.intp).reshape(-1, 2), axis=0)
 
     def _decide(
-        self, table: Table, found: LocalResult, forbidden: NDArray[np.intp], required: NDArray[np.intp]
+        self,
+        table: Table,
+        found: LocalResult | DeepResult,
+        forbidden: NDArray[np.intp],
+        required: NDArray[np.intp],
     ) -> None:
         d = len(table.names)
         n_tests = d * (d - 1) // 2 - len(forbidden)
@@ -190,19 +231,32 @@ class GPM(BaseEstimator):
         is_edge = q_value <= self.fdr if self.threshold is None else found.p_value <= self.threshold
         code = found.first * d + found.second
         is_edge |= np.isin(code, required[:, 0] * d + required[:, 1])
-        omega, own = found.omega(is_edge, NodeOptions())
+        edges = np.flatnonzero(is_edge)
+        strongest = np.lexsort((found.p_value[edges], -found.strength[edges]))[:MOST_SHAPES]
+        shown = np.sort(edges[strongest]) if d <= DENSE_UP_TO else edges[:0]
+        about = found.describe(is_edge, shown)
         pairs = Pairs.of(
             found.first,
             found.second,
             is_edge,
-            omega=omega,
+            omega=about.omega,
             strength=found.strength,
             sign=found.sign,
             p_value=found.p_value,
             q_value=q_value,
         )
-        self.omega_ = _omega_matrix(d, pairs, own)
-        self.network_ = _with_duplicates(table, pairs, self.fdr if self.threshold is None else None)
+        used = [column for column in table.schema if column.kind != "ignored"]
+        place = {column.name: at for at, column in enumerate(used)}
+        joined = _with_duplicates(table, pairs, place)
+        self.omega_ = _omega_matrix(joined, _diagonal(table, about.own, place))
+        self.network_ = MarkovNetwork(
+            tuple(place),
+            joined,
+            tuple(column.kind for column in used),
+            table.n_rows,
+            self.fdr if self.threshold is None else None,
+            shapes=Shapes(_axes(table, pairs.take(shown), place), shown, tuple(about.shapes)),
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -217,34 +271,56 @@ def fit(table: Any, **options: Any) -> MarkovNetwork:
     return GPM(**options).fit(table, kinds=kinds).network_
 
 
-def _omega_matrix(d: int, pairs: Pairs, own: NDArray[np.float64]) -> Any:
+def _omega_matrix(pairs: Pairs, own: NDArray[np.float64]) -> Any:
     edges = pairs.take(np.flatnonzero(pairs.is_edge))
-    row, column = np.r_[edges.first, edges.second], np.r_[edges.second, edges.first]
-    at = np.arange(d)
-    values = np.r_[edges.omega, edges.omega, own]
-    matrix = csr_array((values, (np.r_[row, at], np.r_[column, at])), shape=(d, d))
+    at, d = np.arange(len(own)), len(own)
+    row, column = np.r_[edges.first, edges.second, at], np.r_[edges.second, edges.first, at]
+    matrix = csr_array((np.r_[edges.omega, edges.omega, own], (row, column)), shape=(d, d))
     return matrix.toarray() if d <= DENSE_UP_TO else matrix
 
 
-def _with_duplicates(table: Table, pairs: Pairs, fdr: float | None) -> MarkovNetwork:
-    """Return the network over all used columns; a duplicate is joined to the column that stands for it."""
-    used = [column for column in table.schema if column.kind != "ignored"]
-    position = {column.name: at for at, column in enumerate(used)}
-    moved = np.array([position[name] for name in table.names], dtype=np.intp)
-    twins = [(position[first], position[name]) for name, first in table.schema.duplicates.items()]
+def _diagonal(table: Table, own: NDArray[np.float64], place: dict[str, int]) -> NDArray[np.float64]:
+    """Return Omega's diagonal over all used columns; a duplicate has that of the column that stands for it."""
+    value = dict(zip(table.names, own.tolist(), strict=True))
+    twin = table.schema.duplicates
+    return np.array([value[twin.get(name, name)] for name in place])
+
+
+def _with_duplicates(table: Table, pairs: Pairs, place: dict[str, int]) -> Pairs:
+    """Return the pairs over all used columns, the given ones first; a duplicate is joined to its twin."""
+    moved = np.array([place[name] for name in table.names], dtype=np.intp)
+    twins = [(place[first], place[name]) for name, first in table.schema.duplicates.items()]
     extra = np.array(twins, dtype=np.intp).reshape(-1, 2)
     columns = {}
     for name in ("omega", "strength", "sign", "p_value", "q_value"):
         certain = {"omega": np.nan, "strength": 1.0, "sign": 0.0}.get(name, 0.0)
         columns[name] = np.r_[getattr(pairs, name), np.full(len(extra), certain)]
-    joined = Pairs.of(
-        np.r_[moved[pairs.first], extra.min(axis=1, initial=len(used))],
+    return Pairs.of(
+        np.r_[moved[pairs.first], extra.min(axis=1, initial=len(place))],
         np.r_[moved[pairs.second], extra.max(axis=1, initial=0)],
         np.r_[pairs.is_edge, np.ones(len(extra), dtype=bool)],
         **columns,
     )
-    kinds = tuple(column.kind for column in used)
-    return MarkovNetwork(tuple(position), joined, kinds, table.n_rows, fdr)
+
+
+def _axes(table: Table, pairs: Pairs, place: dict[str, int]) -> dict[int, Axis]:
+    """Return the grids of the variables of some pairs, by their positions among the network's names."""
+    ends = np.unique(np.r_[pairs.first, pairs.second]).tolist()
+    return {place[table.names[at]]: _axis(table, at) for at in ends}
+
+
+def _axis(table: Table, at: int) -> Axis:
+    column = table.variables[at]
+    if table.is_discrete[at]:
+        return Axis((), column.levels)
+    values = table.decode(column.name, GRID)
+    if column.levels:  # a long ordered category: its labels have no scale
+        return Axis((), tuple(values.tolist()))
+    if column.dates:
+        labels = np.array(np.floor(values), dtype="datetime64[D]").astype(str).tolist()
+    else:
+        labels = [f"{value:.4g}" for value in values]
+    return Axis(tuple(values.tolist()), tuple(labels))
 
 
 @contextmanager

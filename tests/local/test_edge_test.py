@@ -182,3 +182,14 @@ def test_a_pair_does_not_depend_on_its_company(test_of):
     together = test.pairs(torch.tensor([0, 0, 2]), torch.tensor([1, 2, 4]), sets).log_p
     torch.testing.assert_close(together[:1], one(test, 0, 1, [3]).log_p, rtol=1e-9, atol=1e-12)
     torch.testing.assert_close(together[1:2], one(test, 0, 2, [3]).log_p, rtol=1e-9, atol=1e-12)
+
+
+def test_ranks_do_not_depend_on_how_much_fits_at_once(test_of, monkeypatch):
+    rng = np.random.default_rng(0)
+    test = test_of(rng.normal(size=(100, 6)))
+    nodes, sets = torch.tensor([0, 1, 2]), torch.tensor([[5], [5], [-1]])
+    candidates = torch.tensor([[1, 2, 3, 4], [0, 2, 3, 4], [0, 1, 3, -1]])
+    expected = test.rank(nodes, candidates, sets)
+    for budget in (1, 2 * 100 * 3 * 3):
+        monkeypatch.setattr("gpmnet.local.edge_test.BUDGET", budget)
+        torch.testing.assert_close(test.rank(nodes, candidates, sets), expected)

@@ -68,6 +68,19 @@ def test_batches_cover_every_set_once_and_do_not_change_the_answer(features_of):
         assert sorted(seen) == list(range(len(given)))
 
 
+def test_designs_of_wide_discrete_members_fit_the_budget(features_of):
+    rng = np.random.default_rng(0)
+    wide = {f"w{k}": rng.integers(0, 30, N) for k in range(4)}
+    frame = pd.DataFrame(wide | {"n1": rng.integers(0, 2, N), "n2": rng.integers(0, 2, N)})
+    f = features_of(frame, kinds=dict.fromkeys(frame, "discrete"), n_joint=10)
+    given = torch.tensor([[0, 1], [0, 2], [1, 2], [2, 3], [0, 4], [0, 5], [1, 4], [4, 5]] * 4)
+    budget = 400 * N
+    options = DesignOptions(most_cells=0)
+    for rows in batches(f, given, options, budget):
+        assert regress(f, given[rows], options).design.numel() <= budget
+        assert len(rows) > 1
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_large_factorisations_are_right_with_any_number_of_threads(threads):
     # Some builds of torch return wrong batched LU solutions from about 160 unknowns with two threads or more.

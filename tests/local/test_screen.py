@@ -50,3 +50,24 @@ def test_only_the_strongest_are_kept_and_panels_do_not_matter(features_of, monke
     small = screen(panels(f), panels(f), 0.5, most=3)
     both = [sorted(zip(h.node.tolist(), h.candidate.tolist(), strict=True)) for h in (full, small)]
     assert len(set(both[0]) ^ set(both[1])) == 0
+
+
+def test_forbidden_pairs_take_no_place_among_the_strongest(features_of):
+    x = RNG.normal(size=(200, 9))
+    x[:, 1:] = 0.5 * x[:, 1:] + np.linspace(0.2, 2, 8) * x[:, :1]
+    f = features_of(x)
+    hits = screen(panels(f), panels(f), 0.5, most=3, forbidden=torch.tensor([[0, 8], [6, 0]]))
+    assert hits.candidate[hits.node == 0].tolist() == [7, 5, 4]
+    assert 0 not in hits.candidate[(hits.node == 8) | (hits.node == 6)].tolist()
+
+
+def test_half_of_the_products_give_the_same_hits(features_of, monkeypatch):
+    monkeypatch.setattr("gpmnet.local.screen.panel_size", lambda _: 2)
+    x = RNG.normal(size=(200, 9))
+    x[:, 1:] += np.linspace(0.1, 1.5, 8) * x[:, :1]
+    f = features_of(x)
+    same = panels(f)
+    half, full = screen(same, same, 0.3, most=4), screen(same, panels(f), 0.3, most=4)
+    for name in ("node", "candidate"):
+        assert getattr(half, name).tolist() == getattr(full, name).tolist()
+    torch.testing.assert_close(half.score, full.score, rtol=1e-4, atol=1e-4)

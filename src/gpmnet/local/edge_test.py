@@ -107,11 +107,14 @@ class PairResults:
         set: in [0, 1], |partial correlation| for Gaussian data, |phi| for two binary variables.
     sign : Tensor
         -1, 0 (no single direction) or 1.
+    information : Tensor
+        How much the rows can say about the pair given the set, as a number of rows.
     """
 
     log_p: Tensor
     strength: Tensor
     sign: Tensor
+    information: Tensor
 
 
 class EdgeTest:
@@ -131,12 +134,18 @@ class EdgeTest:
         """Return log p-values (B, C) of each node against its candidates (-1 pads) given its set.
 
         Homoscedastic form of the test, for the search: one regression serves all candidates of a node.
-        Time O(B n p (p + C K)).
+        Time O(B n p (p + C K)), memory O(n (p + C K)) per node in a batch.
         """
         log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=nodes.device)
+        most = BUDGET // (2 * self.features.n * int(self.features.width.max()))  # features and residuals
+        n_candidates = candidates.shape[1]
         for rows in batches(self.features, given, self.design, BUDGET):
-            regression = regress(self.features, given[rows], self.design)
-            log_p[rows] = self._rank(regression, nodes[rows], candidates[rows])
+            for part in rows.split(max(1, most // n_candidates)):
+                regression = regress(self.features, given[part], self.design)
+                for at in torch.arange(n_candidates, device=rows.device).split(max(1, most // len(part))):
+                    log_p[part[:, None], at] = self._rank(
+                        regression, nodes[part], candidates[part[:, None], at]
+                    )
         return log_p
 
     def _rank(self, regression: Regression, nodes: Tensor, candidates: Tensor) -> Tensor:
@@ -165,7 +174,7 @@ class EdgeTest:
 
         Time O(B n (p^2 + q^2)) with q = K_i K_j; memory O(n (p + q)) per pair in a batch.
         """
-        results = torch.zeros((3, len(first)), dtype=torch.float64, device=first.device)
+        results = torch.zeros((4, len(first)), dtype=torch.float64, device=first.device)
         for rows in batches(self.features, given, self.design, BUDGET):
             for alike in self._alike(rows, first, second):
                 products = int(self.features.width[first[alike[0]]] * self.features.width[second[alike[0]]])
@@ -188,15 +197,21 @@ class EdgeTest:
         for rows in batches(self.features, given, self.design, BUDGET):
             yield nodes[rows], self._whitened(regress(self.features, given[rows], self.design), nodes[rows])
 
+    def residuals(self, variables: Tensor, given: Tensor) -> Tensor:
+        """Return the residual features (b, n, K) that sets of one shape (b, s) leave of one variable each."""
+        return self._residuals(regress(self.features, given, self.design), variables).value
+
     def _pairs(self, regression: Regression, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
-        """Return log p-values, strengths and signs as the rows of one tensor."""
-        u, v = self._whitened(regression, first), self._whitened(regression, second)
+        """Return log p-values, strengths, signs and information as the rows of one tensor."""
+        left = self._residuals(regression, first), self._residuals(regression, second)
+        information = _information(*left, regression.df)
+        u, v = (block.whitened() for block in left)
         wide_u, wide_v = self.features.width[first], self.features.width[second]
         shrink = (u.shape[1] - regression.df) / u.shape[1]
         spread = _shared_spread(regression, u, v)
         main, moments = _statistic(u, v, spread, wide_u * wide_v, shrink)
         strength = _largest(moments, wide_u + wide_v, shrink * u.shape[1])
-        sign = self._sign(first, second, moments[:, 0, 0], strength)
+        linear = moments[:, 0, 0]
         parts = [main]
         thin_u, thin_v = self._coarse(first), self._coarse(second)
         if bool((thin_u * thin_v < wide_u * wide_v).any()):
@@ -206,11 +221,14 @@ class EdgeTest:
             parts.append(_statistic(u, v, spread, thin_u * thin_v, shrink)[0])
         main = torch.stack(parts, dim=-1)
         if not self.options.interactions or not bool((given >= 0).any()):
-            return torch.stack([combine(main), strength, sign])
+            sign = self._sign(first, second, linear, strength)
+            return torch.stack([combine(main), strength, sign, information])
         joint, joint_strength = self._weighted(u, v, given, thin_u, thin_v, shrink)
         # An edge that lives in an interaction takes its strength from there.
         strength = torch.where(joint < main.amin(dim=-1), torch.maximum(strength, joint_strength), strength)
-        return torch.stack([combine(torch.cat([main, joint[:, None]], dim=-1)), strength, sign])
+        joined = combine(torch.cat([main, joint[:, None]], dim=-1))
+        sign = self._sign(first, second, linear, strength)
+        return torch.stack([joined, strength, sign, information])
 
     def _weighted(
         self, u: Tensor, v: Tensor, given: Tensor, thin_u: Tensor, thin_v: Tensor, shrink: Tensor
@@ -256,12 +274,40 @@ class EdgeTest:
         gram = raw.mT @ raw / raw.shape[1]
         return raw @ _whitener(gram, gram.diagonal(dim1=1, dim2=2))
 
-    def _whitened(self, regression: Regression, variables: Tensor) -> Tensor:
-        """Return the residual features of one variable a set, whitened in their order: (b, n, K)."""
+    def _residuals(self, regression: Regression, variables: Tensor) -> _Residuals:
+        """Return what the sets leave of one variable each."""
         raw = self.features.phi[:, self.features.columns(variables)].permute(1, 0, 2).double()
-        residual = regression.residuals(raw)
-        gram = residual.mT @ residual / raw.shape[1]
-        return residual @ _whitener(gram, raw.square().mean(dim=1))
+        return _Residuals(regression.residuals(raw), raw.square().mean(dim=1))
+
+    def _whitened(self, regression: Regression, variables: Tensor) -> Tensor:
+        return self._residuals(regression, variables).whitened()
+
+
+@dataclass(frozen=True, eq=False)
+class _Residuals:
+    """Residual features of one variable a set, (b, n, K), and the variances of the features, (b, K)."""
+
+    value: Tensor
+    variance: Tensor
+
+    def whitened(self) -> Tensor:
+        """Return them whitened in their order."""
+        gram = self.value.mT @ self.value / self.value.shape[1]
+        return self.value @ _whitener(gram, self.variance)
+
+    def left(self) -> Tensor:
+        """Return, row by row, the squared residuals as a share of the variable's variance, (b, n)."""
+        return self.value.square().sum(dim=2) / self.variance.sum(dim=1, keepdim=True).clamp(min=1e-12)
+
+
+def _information(u: _Residuals, v: _Residuals, df: Tensor) -> Tensor:
+    r"""Return how much the rows can say about pairs given their sets, (b,).
+
+    The Fisher information about a given local interaction of the pair is proportional to
+    :math:`(n - df)\, E[V_i(x_S)\, V_j(x_S)] / (V_i V_j)`, with V the variances given the set and without it. It is n
+    for an independent pair and no set, and 0 where the set determines one of the two.
+    """
+    return (u.left() * v.left()).mean(dim=1) * (u.value.shape[1] - df)
 
 
 def _masked(block: Tensor, width: Tensor) -> Tensor:

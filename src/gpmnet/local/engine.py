@@ -11,12 +11,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gpmnet.local.checks import check_number, check_type
 from gpmnet.local.edge_test import EdgeTest, TestOptions
 from gpmnet.local.features import Features, build_features
+from gpmnet.local.judge import judge
 from gpmnet.local.nodes import NodeOptions, edge_omegas
-from gpmnet.local.nuisance import DesignOptions, most_cells, table_cells
+from gpmnet.local.nuisance import DesignOptions
 from gpmnet.local.screen import Hits, panels, residual_panels, screen
 from gpmnet.local.search import Neighbourhoods, SearchOptions, search, trim
+from gpmnet.local.shapes import ShapeCollector
 from gpmnet.table import Encoded
 
 Progress = Callable[[str, int, int], None]
@@ -46,9 +49,13 @@ class LocalOptions:
         Candidates of a node kept by the screen.
     most_neighbours : int
         Largest neighbourhood.
+    enough : float
+        A member that joins a conditioning set has a say if it leaves this share of the information about a pair.
     design : DesignOptions or None
         Flexibility of the regressions; None lets it grow with the rows.
     test : TestOptions
+    node : NodeOptions
+        Node models behind Omega and the shapes of edges.
     """
 
     n_features: int = 3
@@ -60,13 +67,46 @@ class LocalOptions:
     enter_share: float = 0.1
     most_candidates: int = 32
     most_neighbours: int = 12
+    enough: float = 0.05
     design: DesignOptions | None = None
     test: TestOptions = field(default_factory=TestOptions)
+    node: NodeOptions = field(default_factory=NodeOptions)
+
+    def __post_init__(self) -> None:
+        for name in ("joint_share", "enter", "near", "enter_share", "enough"):
+            check_number(self, name, 0.0, 1.0, open_low=True)
+        for name, least in (("n_features", 1), ("most_joint", 1), ("all_pairs_up_to", 0)):
+            check_number(self, name, least, integer=True)
+        for name in ("most_candidates", "most_neighbours"):
+            check_number(self, name, 1, integer=True)
+        check_type(self, "test", TestOptions)
+        check_type(self, "node", NodeOptions)
+        if self.design is not None:
+            check_type(self, "design", DesignOptions)
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What an engine says about the edges once they are chosen.
+
+    Attributes
+    ----------
+    omega : ndarray of shape (m,)
+        Omega of each tested pair, NaN where the engine has none.
+    own : ndarray of shape (d,)
+        Its diagonal.
+    shapes : list of ndarray
+        Interaction of the log density on the grids of the two variables, of each pair that is to be shown.
+    """
+
+    omega: NDArray[np.float64]
+    own: NDArray[np.float64]
+    shapes: list[NDArray[np.float32]]
 
 
 @dataclass(frozen=True, eq=False)
 class LocalResult:
-    """Pairs that were tested (first < second), each array of shape (m,), and the features behind them."""
+    """Pairs that were tested (first < second), each array of shape (m,), and what describes the edges among them."""
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
@@ -74,21 +114,49 @@ class LocalResult:
     strength: NDArray[np.float64]
     sign: NDArray[np.float64]
     features: Features
+    node: NodeOptions
 
-    def omega(
-        self, is_edge: NDArray[np.bool_], options: NodeOptions
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return Omega of the edges, from node models of their ends (NaN elsewhere), and its diagonal (d,)."""
-        neighbours: list[list[int]] = [[] for _ in range(self.features.d)]
-        for a, b in zip(self.first[is_edge].tolist(), self.second[is_edge].tolist(), strict=True):
-            neighbours[a].append(b)
-            neighbours[b].append(a)
-        squared, own = edge_omegas(self.features, neighbours, options)
+    def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
+        """Return Omega and shapes from node models of the graph of the edges; see `Description`."""
+        shapes = ShapeCollector(np.stack([self.first[shown], self.second[shown]], axis=1))
+        squared, own = edge_omegas(self.features, self._neighbours(is_edge), self.node, shapes.add)
         omega = np.full(len(self.first), np.nan)
         for at in np.flatnonzero(is_edge):
             a, b = int(self.first[at]), int(self.second[at])
             omega[at] = math.sqrt((squared[a, b] + squared[b, a]) / 2)
-        return omega, own.sqrt().numpy()
+        return Description(omega, own.sqrt().numpy(), shapes.shapes())
+
+    def _neighbours(self, is_edge: NDArray[np.bool_]) -> list[list[int]]:
+        neighbours: list[list[int]] = [[] for _ in range(self.features.d)]
+        for a, b in zip(self.first[is_edge].tolist(), self.second[is_edge].tolist(), strict=True):
+            neighbours[a].append(b)
+            neighbours[b].append(a)
+        return neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What the search hands to the tests.
+
+    Attributes
+    ----------
+    test : EdgeTest
+    members : Tensor of shape (d, s)
+        Neighbours of each node, -1 pads.
+    first, second : Tensor of shape (m,)
+        Pairs that came close, first < second.
+    near : float
+        P-value above which a pair is not followed further.
+    most : int
+        Largest neighbourhood.
+    """
+
+    test: EdgeTest
+    members: Tensor
+    first: Tensor
+    second: Tensor
+    near: float
+    most: int
 
 
 class LocalEngine:
@@ -121,6 +189,21 @@ class LocalEngine:
         forbidden, required : ndarray of shape (m, 2), optional
             Pairs that are never tested, and pairs that are neighbours from the start.
         """
+        report = progress or (lambda phase, done, total: None)
+        found = self.search(encoded, forbidden, required, report, level)
+        tested = self.final(found, report)
+        ends = found.first.cpu().numpy(), found.second.cpu().numpy()
+        return LocalResult(*ends, *tested, found.test.features, self.options.node)
+
+    def search(
+        self,
+        encoded: Encoded,
+        forbidden: NDArray[np.intp] | None = None,
+        required: NDArray[np.intp] | None = None,
+        progress: Progress | None = None,
+        level: float = 0.0,
+    ) -> Searched:
+        """Return the neighbourhoods and the pairs worth the full test; arguments as those of `fit`."""
         o = self.options
         report = progress or (lambda phase, done, total: None)
         n, d = encoded.n_rows, len(encoded.names)
@@ -140,10 +223,10 @@ class LocalEngine:
             found = search(test, everyone, candidates, settings, start, _phase(report, "search"))
         else:
             found = self._sparse_search(features, test, settings, start, forbidden, report, level)
-        first, second = self._near(found, required, max(level, o.near if small else settings.enter))
-        given = _unions(features, found.members, first, second, most, most_cells(features.n, design))
-        tested = self._final(test, first, second, given, report)
-        return LocalResult(first.cpu().numpy(), second.cpu().numpy(), *tested, features)
+        near = max(level, o.near if small else settings.enter)
+        first, second = self._near(found, required, near)
+        # Ten times the level: Benjamini-Hochberg at 0.05 gets there with twenty neighbours a node.
+        return Searched(test, found.members, first, second, min(10 * near, max(level, o.near)), most)
 
     def _most(self, features: Features, design: DesignOptions) -> int:
         """Return how many neighbours a set may have: a design takes at most a quarter of the rows."""
@@ -165,22 +248,25 @@ class LocalEngine:
         o, d = self.options, features.d
         white = panels(features)
         level, most = max(level, settings.enter), o.most_candidates
-        hits = screen(white, white, level, most, lambda done: report("screen", done, d))
-        candidates = _lists(hits, d, forbidden)
+        closed = None if forbidden is None else torch.as_tensor(forbidden, device=features.device)
+        hits = screen(white, white, level, most, lambda done: report("screen", done, d), closed)
+        candidates = _lists(hits, d)
         everyone = torch.arange(d, device=features.device)
         found = search(test, everyone, candidates, settings, start, _phase(report, "search"))
         connected = ((found.members >= 0).any(dim=1)).nonzero()[:, 0]
         if not len(connected):
             return found
         left = residual_panels(features, test.whitened(connected, trim(found.members[connected])))
-        more = screen(left, white, level, most, lambda done: report("screen again", done, len(connected)))
+        more = screen(
+            left, white, level, most, lambda done: report("screen again", done, len(connected)), closed
+        )
         fresh = ~_contains(candidates, more.node, more.candidate)
         if not bool(fresh.any()):
             return found
         both = Hits(
             *(torch.cat([getattr(hits, k), getattr(more, k)[fresh]]) for k in ("node", "candidate", "score"))
         )
-        candidates, nodes = _lists(both, d, forbidden), more.node[fresh].unique()
+        candidates, nodes = _lists(both, d), more.node[fresh].unique()
         started = None if start is None else start[nodes]
         again = search(test, nodes, candidates[nodes], settings, started, _phase(report, "search again"))
         log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=features.device)
@@ -200,17 +286,21 @@ class LocalEngine:
         code = torch.unique(torch.minimum(node, other) * d + torch.maximum(node, other))
         return code // d, code % d
 
-    def _final(
-        self, test: EdgeTest, first: Tensor, second: Tensor, given: Tensor, report: Progress
+    def final(
+        self, found: Searched, report: Progress
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return p-values, strengths and signs of the pairs."""
-        log_p, strength, sign = (np.zeros(len(first)) for _ in range(3))
-        for begin in range(0, len(first), 2048):
-            report("test", begin, len(first))
+        count = len(found.first)
+        log_p, strength, sign = (np.zeros(count) for _ in range(3))
+        for begin in range(0, count, 2048):
+            report("test", begin, count)
             at = slice(begin, begin + 2048)
-            found = test.pairs(first[at], second[at], given[at])
-            log_p[at], strength[at], sign[at] = (x.cpu() for x in (found.log_p, found.strength, found.sign))
-        report("test", len(first), len(first))
+            ends = found.first[at], found.second[at]
+            result = judge(found.test, found.members, *ends, self.options.enough, found.near)
+            log_p[at], strength[at], sign[at] = (
+                x.cpu() for x in (result.log_p, result.strength, result.sign)
+            )
+        report("test", count, count)
         return np.exp(log_p), strength, sign
 
 
@@ -228,16 +318,10 @@ def _everyone(d: int, forbidden: NDArray[np.intp] | None, device: str) -> Tensor
     return table
 
 
-def _lists(hits: Hits, d: int, forbidden: NDArray[np.intp] | None) -> Tensor:
+def _lists(hits: Hits, d: int) -> Tensor:
     """Return the hits as one row of candidates a node, -1 pads."""
-    node, candidate = hits.node, hits.candidate
-    if forbidden is not None and len(forbidden):
-        pairs = torch.as_tensor(forbidden, device=node.device)
-        closed = torch.cat([pairs[:, 0] * d + pairs[:, 1], pairs[:, 1] * d + pairs[:, 0]])
-        allowed = ~torch.isin(node * d + candidate, closed)
-        node, candidate = node[allowed], candidate[allowed]
-    order = torch.argsort(node, stable=True)
-    node, candidate = node[order], candidate[order]
+    order = torch.argsort(hits.node, stable=True)
+    node, candidate = hits.node[order], hits.candidate[order]
     count = torch.bincount(node, minlength=d)
     slot = torch.arange(len(node), device=node.device) - (torch.cumsum(count, 0) - count)[node]
     table = torch.full((d, max(int(count.max()), 1) if len(node) else 1), -1, device=node.device)
@@ -253,43 +337,4 @@ def _as_sets(pairs: NDArray[np.intp] | None, d: int, device: str) -> Tensor | No
     if pairs is None or not len(pairs):
         return None
     both = torch.as_tensor(np.concatenate([pairs, pairs[:, ::-1]]), device=device)
-    return _lists(Hits(both[:, 0], both[:, 1], both[:, 0]), d, None)
-
-
-def _unions(
-    features: Features, members: Tensor, first: Tensor, second: Tensor, most: int, most_cells: float
-) -> Tensor:
-    """Return both ends' neighbours without the pair itself; the smaller set where the union is too large.
-
-    Either end's complete neighbourhood separates a pair without an edge; the union also does where one end missed
-    a weak neighbour. It is too large with more than `most` members, or when its discrete ones span more than
-    `most_cells` cells: the rows of a cell would then be too few to see anything.
-    """
-    a, b = members[first], members[second]
-    a = torch.where(a == second[:, None], -1, a)
-    b = torch.where(b == first[:, None], -1, b)
-    union = _distinct(torch.cat([a, b], dim=1))
-    size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
-    # Ties are decided by a hash of the members' names, not by their positions.
-    first_smaller = torch.where(
-        size_a == size_b, _name_key(features, a) <= _name_key(features, b), size_a < size_b
-    )
-    smaller = torch.where(first_smaller[:, None], a, b)
-    pad = torch.full((len(a), union.shape[1] - a.shape[1]), -1, dtype=a.dtype, device=a.device)
-    fits = ((union >= 0).sum(dim=1) <= most) & (table_cells(features, union) <= most_cells)
-    union = torch.where(fits[:, None], union, _distinct(torch.cat([smaller, pad], dim=1)))
-    width = int((union >= 0).sum(dim=1).max()) if len(union) else 0
-    return union[:, :width]
-
-
-def _name_key(features: Features, sets: Tensor) -> Tensor:
-    key = features.weights[features.linear_start[sets.clamp(min=0)], 0].double()
-    return torch.where(sets >= 0, key, 0.0).sum(dim=1)
-
-
-def _distinct(sets: Tensor) -> Tensor:
-    """Sort each set in decreasing order, repeated members removed, -1 last."""
-    ordered = sets.sort(dim=1, descending=True).values
-    repeated = torch.zeros_like(ordered, dtype=torch.bool)
-    repeated[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
-    return ordered.masked_fill(repeated, -1).sort(dim=1, descending=True).values
+    return _lists(Hits(both[:, 0], both[:, 1], both[:, 0]), d)

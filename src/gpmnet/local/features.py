@@ -75,6 +75,11 @@ class Features:
         """Where the tensors are."""
         return self.phi.device
 
+    @staticmethod
+    def level_spread(share: Tensor) -> Tensor:
+        """Return what indicators are divided by in `linear`; rare levels must not dominate a direction."""
+        return (share * (1 - share)).sqrt().clamp(min=0.2)
+
     def columns(self, variables: Tensor) -> Tensor:
         """Return the columns of `phi` of some variables, (..., widest), padded with the zero column."""
         return _padded(self.start, self.width, variables, self.phi.shape[1] - 1)
@@ -90,6 +95,22 @@ def _padded(start: Tensor, width: Tensor, variables: Tensor, pad: int) -> Tensor
     slots = torch.arange(max(int(widths.max()), 1) if widths.numel() else 1, device=start.device)
     columns = start[chosen][..., None] + slots
     return torch.where(slots < widths[..., None], columns, pad)
+
+
+def gather(columns: Tensor, index: Tensor) -> Tensor:
+    """Return columns (n, D) at index (b, k) as (b, n, k) in double precision."""
+    return columns[:, index].permute(1, 0, 2).double()
+
+
+def joint_arguments(features: Features, sets: Tensor, count: int | None = None) -> Tensor:
+    r"""Return what the joint features of sets (b, s; -1 pads) are the tanh of: (b, n, R).
+
+    :math:`w_r^\top x_S / |S|^{1/4} + b_r`, for the first `count` directions r.
+    """
+    columns = features.linear_columns(sets).flatten(1)
+    size = (sets >= 0).sum(dim=1)[:, None, None].double()
+    weights = features.weights[columns, :count].double()
+    return gather(features.linear, columns) @ weights / size**0.25 + features.shifts[:count].double()
 
 
 def continuous_features(n: int, k: int) -> NDArray[np.float64]:
@@ -124,10 +145,8 @@ def build_features(
         within = np.arange(len(owner)) - np.searchsorted(owner, owner)
         of = np.flatnonzero(discrete)[owner]
         phi[:, torch.as_tensor(start[of] + within)] = blocks
-        spread = (
-            blocks.square().mean(dim=0).sqrt().clamp(min=0.2)
-        )  # rare levels must not dominate a direction
-        linear[:, torch.as_tensor(linear_start[of] + within)] = blocks / spread
+        share = torch.as_tensor((indicators > 0).mean(axis=0), device=device, dtype=dtype)
+        linear[:, torch.as_tensor(linear_start[of] + within)] = blocks / Features.level_spread(share)
     table = torch.as_tensor(continuous_features(n, k), device=device, dtype=dtype)
     quantiles = torch.as_tensor(normal_quantiles(n), device=device, dtype=dtype)
     continuous = np.flatnonzero(~discrete)

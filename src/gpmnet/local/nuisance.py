@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpmnet.local.features import Features
+from gpmnet.local.checks import check_number
+from gpmnet.local.features import Features, gather, joint_arguments
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,12 @@ class DesignOptions:
     ridge: float = 1e-3
     rows_per_cell: int = 10
     most_cells: int = 256
+
+    def __post_init__(self) -> None:
+        check_number(self, "n_cosines", 0, integer=True)
+        check_number(self, "ridge", 0.0, open_low=True)
+        check_number(self, "rows_per_cell", 1, integer=True)
+        check_number(self, "most_cells", 0, integer=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +85,16 @@ def batches(features: Features, given: Tensor, options: DesignOptions, budget: i
 
     `budget` is the number of values that a batch's designs may hold. Yields positions among the B sets.
     """
-    shape = _shapes(features, given, options)
+    levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], 0)
+    # Blocks of discrete members are padded to the widest of a batch: keep narrow sets apart from wide ones.
+    widest = levels.amax(dim=1) - 1 if given.shape[1] else levels.new_zeros(len(given))
+    shape = torch.cat([_shapes(features, given, options), _power_of_two(widest)[:, None]], dim=1)
     groups: dict[tuple[int, ...], list[int]] = {}
     for at, key in enumerate(shape.tolist()):
         groups.setdefault(tuple(key), []).append(at)
-    for (n_continuous, n_discrete, cells), members in groups.items():
-        columns = n_continuous * (1 + options.n_cosines) + 4 * n_discrete + cells + features.weights.shape[1]
+    for (n_continuous, n_discrete, cells, wide), members in groups.items():
+        columns = n_continuous * (1 + options.n_cosines) + (cells or n_discrete * wide)
+        columns += features.weights.shape[1]
         size = max(1, budget // (features.n * columns))
         for start in range(0, len(members), size):
             yield torch.tensor(members[start : start + size], device=given.device)
@@ -96,9 +107,9 @@ def regress(features: Features, given: Tensor, options: DesignOptions) -> Regres
     """
     design = _design(features, given, options)
     n, p = design.shape[1:]
-    design = design - design.mean(dim=1, keepdim=True)
-    spread = design.square().mean(dim=1, keepdim=True).sqrt()
-    design = torch.where(spread > 1e-6, design / spread.clamp(min=1e-6), torch.zeros_like(design))
+    design -= design.mean(dim=1, keepdim=True)  # in place: the design is the largest thing there is
+    spread = torch.linalg.vector_norm(design, dim=1, keepdim=True) / n**0.5
+    design *= torch.where(spread > 1e-6, 1 / spread.clamp(min=1e-6), 0.0)
     gram = design.mT @ design / n
     gram.diagonal(dim1=1, dim2=2).add_(options.ridge)
     factor = torch.linalg.cholesky(gram)
@@ -128,8 +139,13 @@ def _shapes(features: Features, given: Tensor, options: DesignOptions) -> Tensor
     n_continuous, n_discrete = (levels == 0).sum(dim=1), (levels > 0).sum(dim=1)
     cells = table_cells(features, given)
     saturated = (n_discrete > 1) & (cells <= most_cells(features.n, options))
-    rounded = torch.where(saturated, 2 ** torch.ceil(torch.log2(cells)), torch.zeros_like(cells))
-    return torch.stack([n_continuous, n_discrete, rounded.long()], dim=1)
+    rounded = torch.where(saturated, _power_of_two(cells), 0)
+    return torch.stack([n_continuous, n_discrete, rounded], dim=1)
+
+
+def _power_of_two(count: Tensor) -> Tensor:
+    """Round counts up to a power of two (0 and below to 1)."""
+    return (2 ** torch.ceil(torch.log2(count.double().clamp(min=1.0)))).long()
 
 
 def _design(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
@@ -138,7 +154,7 @@ def _design(features: Features, given: Tensor, options: DesignOptions) -> Tensor
     parts = []
     if n_continuous:
         members = given[levels == 0].reshape(len(given), n_continuous)
-        z = _gather(features.linear, features.linear_start[members])
+        z = gather(features.linear, features.linear_start[members])
         parts.append(z)
         phase = torch.pi * torch.special.ndtr(z)
         parts += [torch.cos(m * phase) for m in range(1, options.n_cosines + 1)]
@@ -147,17 +163,12 @@ def _design(features: Features, given: Tensor, options: DesignOptions) -> Tensor
         if cells:
             parts.append(_saturated(features, members, cells))
         else:
-            parts.append(_gather(features.phi, features.columns(members).flatten(1)))
+            parts.append(gather(features.phi, features.columns(members).flatten(1)))
     if n_continuous + n_discrete > 1 and (n_continuous or not cells):
-        parts.append(_joint(features, given))
+        parts.append(torch.tanh(joint_arguments(features, given)))
     if not parts:
         return features.phi.new_zeros((len(given), features.n, 0), dtype=torch.float64)
     return torch.cat(parts, dim=2)
-
-
-def _gather(columns: Tensor, index: Tensor) -> Tensor:
-    """Return columns (n, D) at index (b, k) as (b, n, k) in double precision."""
-    return columns[:, index].permute(1, 0, 2).double()
 
 
 def _saturated(features: Features, members: Tensor, cells: int) -> Tensor:
@@ -167,10 +178,3 @@ def _saturated(features: Features, members: Tensor, cells: int) -> Tensor:
         code = code * features.levels[member][:, None] + features.codes[:, member].T.long()
     indicators = torch.zeros((*code.shape, cells), dtype=torch.float64, device=members.device)
     return indicators.scatter_(2, code[..., None], 1.0)
-
-
-def _joint(features: Features, given: Tensor) -> Tensor:
-    columns = features.linear_columns(given).flatten(1)
-    size = (given >= 0).sum(dim=1)[:, None, None].double()
-    inner = _gather(features.linear, columns) @ features.weights[columns].double()
-    return torch.tanh(inner / size**0.25 + features.shifts.double())

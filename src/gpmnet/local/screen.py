@@ -102,6 +102,7 @@ def screen(
     level: float,
     most: int,
     progress: Callable[[int], None] | None = None,
+    forbidden: Tensor | None = None,
 ) -> Hits:
     """Return the pairs whose fine or coarse statistic passes the level, at most `most` a node.
 
@@ -113,17 +114,25 @@ def screen(
         P-value to pass.
     progress : callable, optional
         Called with the number of nodes done.
+    forbidden : Tensor of shape (m, 2), optional
+        Pairs that are left out before a node's strongest are kept.
 
     Notes
     -----
-    Time 2 n (sum of node widths) (sum of candidate widths) operations; memory one product of two panels.
+    Time 2 n (sum of node widths) (sum of candidate widths) operations, half of it where `left` is `right`: each product
+    then serves both ends. Memory one product of two panels, and `most` hits a node.
     """
+    symmetric = left is right
     kept: list[Hits] = []
     done = 0
     with _fast_products():
-        for a in left:
-            found = [_block(a, b, level) for b in right]
-            kept.append(_strongest(_joined(found), most))
+        for at, a in enumerate(left):
+            found = [_block(a, b, level) for b in (right[at:] if symmetric else right)]
+            if symmetric:
+                # Hits of later panels are those panels' too, and what earlier ones found is not final.
+                found += [Hits(hit.candidate, hit.node, hit.score) for hit in found[1:]] + kept
+                kept = []
+            kept.append(_strongest(_permitted(_joined(found), forbidden), most))
             done += len(a.variables)
             if progress is not None:
                 progress(done)
@@ -132,6 +141,15 @@ def screen(
 
 def _joined(parts: list[Hits]) -> Hits:
     return Hits(*(torch.cat([getattr(p, name) for p in parts]) for name in ("node", "candidate", "score")))
+
+
+def _permitted(hits: Hits, forbidden: Tensor | None) -> Hits:
+    if forbidden is None or not len(forbidden):
+        return hits
+    ordered = torch.cat([forbidden, forbidden.flip(1)]).to(hits.node)
+    base = 1 << 31
+    keep = ~torch.isin(hits.node * base + hits.candidate, ordered[:, 0] * base + ordered[:, 1])
+    return Hits(hits.node[keep], hits.candidate[keep], hits.score[keep])
 
 
 def _block(a: Panel, b: Panel, level: float) -> Hits:

@@ -141,7 +141,7 @@ def _backward(
         others = members[node].clone()
         others[torch.arange(len(node), device=node.device), slot] = -1
         tested = members[node, slot]
-        found = test.rank(nodes[node], tested[:, None], _pack(others))[:, 0]
+        found = test.rank(nodes[node], tested[:, None], packed(others))[:, 0]
         place = (candidates[node] == tested[:, None]).int().argmax(dim=1)
         log_p[node, place] = found
         worst = torch.full(members.shape, -torch.inf, dtype=torch.float64, device=members.device)
@@ -150,13 +150,13 @@ def _backward(
         drops = value > math.log(options.enter)
         dropped = active[drops]
         members[dropped, at[drops]] = -1
-        members[dropped] = _pack(members[dropped], members.shape[1])
+        members[dropped] = packed(members[dropped], members.shape[1])
         changed[dropped] = True
         active = dropped[(members[dropped] >= 0).sum(dim=1) > 1]
     return changed.nonzero()[:, 0]
 
 
-def _pack(sets: Tensor, width: int | None = None) -> Tensor:
+def packed(sets: Tensor, width: int | None = None) -> Tensor:
     """Move the members of each set to the front, keeping their order, and cut what no set uses."""
     order = torch.argsort((sets < 0).int(), dim=1, stable=True)
     packed = sets.gather(1, order)
