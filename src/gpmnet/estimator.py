@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from gpmnet import __version__
 from gpmnet.deep.engine import DeepEngine, DeepResult
 from gpmnet.deep.options import DeepOptions
 from gpmnet.errors import InputError, quote
@@ -151,13 +155,27 @@ class GPM(BaseEstimator):
             engine = self._engine(int(seed))
             found = engine.fit(table.encode(int(seed)), forbidden, required, progress, self.threshold or 0.0)
             tested = time.perf_counter()
-            self._decide(table, found, forbidden, required)
+            network = self._decide(table, found, forbidden, required)
         self.timings_ = {
             "load": loaded - start,
             "test": tested - loaded,
             "omega": time.perf_counter() - tested,
         }
+        self.network_ = replace(network, about=self._about(int(seed)))
         return self
+
+    def _about(self, seed: int) -> dict[str, Any]:
+        """Return what is needed to repeat the fit, as plain data for the report."""
+        settings = {k: v for k, v in self.get_params(deep=False).items() if k != "options"}
+        packages = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
+        return {
+            "settings": settings | {"random_state": seed},
+            "seed": seed,
+            "schema": self.table_.schema.to_dict(),
+            "versions": {"gpmnet": __version__, **{name: version(name) for name in packages}},
+            "python": platform.python_version(),
+            "seconds": {phase: round(value, 3) for phase, value in self.timings_.items()},
+        }
 
     def _check_parameters(self) -> None:
         if self.engine not in ENGINES:
@@ -224,7 +242,8 @@ class GPM(BaseEstimator):
         found: LocalResult | DeepResult,
         forbidden: NDArray[np.intp],
         required: NDArray[np.intp],
-    ) -> None:
+    ) -> MarkovNetwork:
+        """Choose the edges, describe them, set `omega_` and return the network."""
         d = len(table.names)
         n_tests = d * (d - 1) // 2 - len(forbidden)
         q_value = benjamini_hochberg(found.p_value, n_tests)
@@ -249,7 +268,7 @@ class GPM(BaseEstimator):
         place = {column.name: at for at, column in enumerate(used)}
         joined = _with_duplicates(table, pairs, place)
         self.omega_ = _omega_matrix(joined, _diagonal(table, about.own, place))
-        self.network_ = MarkovNetwork(
+        return MarkovNetwork(
             tuple(place),
             joined,
             tuple(column.kind for column in used),

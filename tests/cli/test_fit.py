@@ -2,11 +2,13 @@ import json
 import subprocess
 import sys
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 
 from gpmnet import MarkovNetwork
+from gpmnet.network.report import report_html
 
 
 def gpmnet(*arguments, cwd=None):
@@ -27,21 +29,60 @@ def table(tmp_path):
 def test_fit_writes_everything_and_says_what_it_found(table, tmp_path):
     done = gpmnet("fit", table, "-o", tmp_path / "out", "--seed", 1)
     assert done.returncode == 0, done.stderr
-    assert "1 edges at FDR 0.05" in done.stdout
+    assert "1 edge at FDR 0.05" in done.stdout
     assert "without an edge: sex" in done.stdout
     out = tmp_path / "out"
     assert sorted(p.name for p in out.iterdir()) == [
         "edges.csv",
+        "network.graphml",
         "network.json",
         "omega.safetensors",
+        "report.html",
         "run.json",
     ]
     edges = pd.read_csv(out / "edges.csv")
     assert edges[["source", "target"]].to_numpy().tolist() == [["a", "=b,1"]]
-    assert MarkovNetwork.load(out).neighbors("a") == ("=b,1",)
+    assert f"report: {out / 'report.html'}" in done.stdout
+    network = MarkovNetwork.load(out)
+    assert network.neighbors("a") == ("=b,1",)
+    assert nx.read_graphml(out / "network.graphml").edges == nx.Graph([("a", "=b,1")]).edges
     about = json.loads((out / "run.json").read_text())
-    assert about["settings"]["random_state"] == 1
+    assert about["settings"]["random_state"] == about["seed"] == 1
     assert about["versions"]["torch"]
+    assert about["command"][0] == "fit"
+    assert dict(network.about) == about
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "1 edge at a false-discovery rate of 5%" in page
+    assert page == report_html(network)
+
+
+def test_fit_without_a_report(table, tmp_path):
+    done = gpmnet("fit", table, "-o", tmp_path / "out", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert "report.html" not in done.stdout
+    assert not (tmp_path / "out" / "report.html").exists()
+    refused = gpmnet("fit", table, "-o", tmp_path / "other", "--no-report", "--open")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "gpmnet: --open needs the report; leave out --no-report\n",
+    )
+    assert not (tmp_path / "other").exists()
+
+
+def test_hostile_names_reach_the_terminal_as_text(tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=200)
+    hostile = {
+        "\x1b[31mred": a,
+        "[bold]b[/bold]": a + rng.normal(size=200),
+        "two\nlines": rng.normal(size=200),
+    }
+    pd.DataFrame(hostile).to_csv(tmp_path / "t.csv", index=False)
+    done = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "\\x1b[31mred - [bold]b[/bold]" in done.stdout
+    assert "without an edge: two\\nlines" in done.stdout
+    assert "\x1b" not in done.stdout
 
 
 def test_forbidden_and_required_pairs_come_from_files(table, tmp_path):

@@ -5,36 +5,26 @@ from __future__ import annotations
 import csv
 import json
 import os
-import platform
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpmnet import __version__
-from gpmnet.cli.options import (
-    Header,
-    Kinds,
-    Na,
-    Separator,
-    Sheet,
-    TablePath,
-    TextEncoding,
-    Transpose,
-    parse_kinds,
-    parse_list,
-)
+from gpmnet.cli.options import OpenReport, Reading, TablePath, reads_table
+from gpmnet.cli.report import open_page
 from gpmnet.errors import InputError, quote
 
 if TYPE_CHECKING:
-    from gpmnet.estimator import GPM, Progress
+    from gpmnet.estimator import Progress
+    from gpmnet.network import MarkovNetwork
+    from gpmnet.table import Table
 
-FILES = ("edges.csv", "network.json", "omega.safetensors", "run.json")
+FILES = ("edges.csv", "network.graphml", "network.json", "omega.safetensors", "report.html", "run.json")
 
 OutDir = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the results.")]
 Fdr = Annotated[float, typer.Option(help="False-discovery rate of the edges.")]
@@ -42,14 +32,19 @@ Device = Annotated[str, typer.Option(help="cpu or cuda.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same network.")]
 
 
+@reads_table
 def fit(
     table: TablePath,
     out: OutDir,
+    reading: Reading,
     fdr: Fdr = 0.05,
     threshold: Annotated[
         float | None, typer.Option(help="Plain p-value threshold instead of a false-discovery rate.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="local.")] = "local",
+    engine: Annotated[
+        str,
+        typer.Option(help="local (tests, any size), or deep (the paper's joint model, up to a few hundred)."),
+    ] = "local",
     device: Device = "cpu",
     seed: Seed = 0,
     missing: Annotated[str, typer.Option(help="error, or drop rows with missing values.")] = "error",
@@ -60,45 +55,62 @@ def fit(
         Path | None, typer.Option(metavar="FILE", help="CSV with two columns: pairs that always are.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
-    kinds: Kinds = None,
-    na: Na = "",
-    transpose: Transpose = False,
-    separator: Separator = None,
-    encoding: TextEncoding = None,
-    header: Header = None,
-    sheet: Sheet = None,
+    energy: Annotated[str | None, typer.Option(help="Deep engine: mlp, deep_kernel or pairwise.")] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="Deep engine: mixed, published, sliced or sliced_plain.")
+    ] = None,
+    penalty: Annotated[str | None, typer.Option(help="Deep engine: scad, mcp, adaptive or l1.")] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Deep engine: keep models here and go on from them after a stop."),
+    ] = None,
+    with_report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html; `gpmnet report DIR` can later.")
+    ] = True,
+    open_report: OpenReport = False,
 ) -> None:
-    """Learn the Markov network of a table; write edges.csv, network.json, omega.safetensors and run.json."""
+    """Learn the Markov network of a table: edges, an interactive report, and all that repeats the run."""
     from gpmnet.table import load_table
 
-    loaded = load_table(
-        table,
-        kinds=parse_kinds(kinds),
-        missing=missing,
-        na=parse_list(na),
-        transpose=transpose,
-        separator=separator,
-        encoding=encoding,
-        header=header,
-        sheet=sheet,
-    )
+    if open_report and not with_report:
+        raise InputError("--open needs the report; leave out --no-report")
+    loaded = load_table(table, missing=missing, **reading.arguments())
     settings = {
         "engine": engine,
         "fdr": fdr,
         "threshold": threshold,
+        "missing": missing,
         "device": device,
         "n_jobs": jobs,
         "random_state": seed,
         "forbid": read_pairs(forbid),
         "require": read_pairs(require),
     }
-    run(loaded, out, settings, str(table))
+    settings |= deep_settings(engine, energy, objective, penalty, checkpoint)
+    run(loaded, out, settings, str(table), with_report, open_report)
+
+
+def deep_settings(
+    engine: str, energy: str | None, objective: str | None, penalty: str | None, checkpoint: Path | None
+) -> dict[str, Any]:
+    """Return the settings that only the deep engine has, those that were given."""
+    given = {"energy": energy, "objective": objective, "penalty": penalty}
+    named = {name: value for name, value in given.items() if value is not None}
+    if engine != "deep" and (named or checkpoint is not None):
+        first = next(iter(named), "checkpoint")
+        raise InputError(f"--{first} is for --engine deep")
+    if checkpoint is not None:
+        from gpmnet.deep.options import DeepOptions
+
+        return {**named, "options": DeepOptions(checkpoint=str(checkpoint))}
+    return named
 
 
 def demo(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the results.")] = Path(
         "gpmnet-demo"
     ),
+    open_report: OpenReport = False,
 ) -> None:
     """Fit a real mixed table that comes with scikit-learn; nothing is downloaded."""
     from gpmnet.cli.demo import demo_table
@@ -108,42 +120,58 @@ def demo(
     name, frame = demo_table()
     table = load_table(frame)
     show_schema(table.schema, title=name, most=None)
-    run(table, out, {"fdr": 0.05, "random_state": 0}, name)
+    run(table, out, {"fdr": 0.05, "random_state": 0}, name, open_report=open_report)
 
 
-def run(table: Any, out: Path, settings: dict[str, Any], source: str) -> None:
+def run(
+    table: Table,
+    out: Path,
+    settings: dict[str, Any],
+    source: str,
+    with_report: bool = True,
+    open_report: bool = False,
+) -> None:
     """Fit a loaded table, write the results whole or not at all, and print what was found."""
     from gpmnet.cli.show import show_network
     from gpmnet.estimator import GPM
     from gpmnet.files import whole_folder
-    from gpmnet.network.store import write_network
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{quote(out)} is a file; -o needs a folder")
     begun = time.time()
     with progress_bar() as progress:
         model = GPM(**settings).fit(table, progress=progress)
+    network = replace(model.network_, about={**model.network_.about, **about_run(source, begun)})
     with whole_folder(out, FILES) as beside:
-        model.network_.edges.to_csv(beside / "edges.csv", index=False)
-        write_network(model.network_, beside)
-        about = about_run(model, settings, source, begun)
-        (beside / "run.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    show_network(model.network_, table.schema)
-    typer.echo(f"results: {out}{os.sep} ({', '.join(FILES)})")
+        write_results(network, beside, with_report)
+    show_network(network, table.schema)
+    written = [name for name in FILES if with_report or name != "report.html"]
+    typer.echo(f"results: {out}{os.sep} ({', '.join(written)})")
+    if with_report:
+        typer.echo(f"report: {out / 'report.html'}")
+    if open_report:
+        open_page(out / "report.html")
 
 
-def about_run(model: GPM, settings: dict[str, Any], source: str, begun: float) -> dict[str, Any]:
-    """Return what is needed to repeat a run, and how long it took."""
+def write_results(network: MarkovNetwork, folder: Path, with_report: bool) -> None:
+    """Write all files of a result into a folder that exists."""
+    from gpmnet.network.store import write_network
+
+    network.export(folder / "edges.csv")
+    network.export(folder / "network.graphml")
+    write_network(network, folder)
+    if with_report:
+        network.report(folder / "report.html")
+    facts = json.dumps(dict(network.about), indent=1)
+    (folder / "run.json").write_text(facts + "\n", encoding="utf-8")
+
+
+def about_run(source: str, begun: float) -> dict[str, Any]:
+    """Return what only the program knows of a run; the estimator adds settings, versions, schema and seconds."""
     return {
-        "gpmnet": __version__,
         "source": source,
-        "settings": settings,
-        "schema": model.table_.schema.to_dict(),
-        "versions": {name: version(name) for name in ("numpy", "scipy", "torch", "pandas", "scikit-learn")},
-        "python": platform.python_version(),
         "command": sys.argv[1:],
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(begun)),
-        "seconds": {phase: round(value, 3) for phase, value in model.timings_.items()},
     }
 
 
@@ -177,9 +205,10 @@ def progress_bar() -> Iterator[Progress]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         tasks: dict[str, Any] = {}
 
-        def update(phase: str, done: int, total: int) -> None:
+        def update(phase: str, done: int, total: int, note: str = "") -> None:
             if phase not in tasks:
                 tasks[phase] = bar.add_task(phase, total=total)
-            bar.update(tasks[phase], completed=done, total=total)
+            text = f"{phase} ({note})" if note else phase
+            bar.update(tasks[phase], completed=done, total=total, description=text)
 
         yield update

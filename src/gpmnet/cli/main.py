@@ -12,19 +12,8 @@ import typer
 from gpmnet import __version__
 from gpmnet.cli.bench import bench_app
 from gpmnet.cli.fit import demo, fit
-from gpmnet.cli.options import (
-    AsJson,
-    Header,
-    Kinds,
-    Na,
-    Separator,
-    Sheet,
-    TablePath,
-    TextEncoding,
-    Transpose,
-    parse_kinds,
-    parse_list,
-)
+from gpmnet.cli.options import AsJson, Reading, TablePath, reads_table
+from gpmnet.cli.report import report
 from gpmnet.cli.simulate import simulate
 from gpmnet.errors import InputError, MissingExtraError
 
@@ -36,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(fit)
+app.command()(report)
 app.command()(demo)
 app.command()(simulate)
 app.add_typer(bench_app)
@@ -57,15 +47,10 @@ def _root(
 
 
 @app.command()
+@reads_table
 def describe(
     table: TablePath,
-    kinds: Kinds = None,
-    na: Na = "",
-    transpose: Transpose = False,
-    separator: Separator = None,
-    encoding: TextEncoding = None,
-    header: Header = None,
-    sheet: Sheet = None,
+    reading: Reading,
     as_json: AsJson = False,
     every: Annotated[bool, typer.Option("--all", help="Print all columns, however many.")] = False,
 ) -> None:
@@ -73,16 +58,7 @@ def describe(
     from gpmnet.cli.show import show_schema
     from gpmnet.table import describe as describe_table
 
-    schema = describe_table(
-        table,
-        kinds=parse_kinds(kinds),
-        na=parse_list(na),
-        transpose=transpose,
-        separator=separator,
-        encoding=encoding,
-        header=header,
-        sheet=sheet,
-    )
+    schema = describe_table(table, **reading.arguments())
     if as_json:
         typer.echo(json.dumps(schema.to_dict(), indent=1))
     else:

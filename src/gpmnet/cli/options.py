@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -35,7 +39,50 @@ Header = Annotated[
 Sheet = Annotated[
     str | None, typer.Option(help="Sheet of an .xlsx file by its name; the first unless given.")
 ]
+OpenReport = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read: the options that every command with a TABLE has."""
+
+    kinds: Kinds = None
+    na: Na = ""
+    transpose: Transpose = False
+    separator: Separator = None
+    encoding: TextEncoding = None
+    header: Header = None
+    sheet: Sheet = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `gpmnet.table.load_table` and `describe`."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return given | {"kinds": parse_kinds(self.kinds), "na": parse_list(self.na)}
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `Reading`; it receives them as the argument `reading`."""
+    hints, shared = (get_type_hints(thing, include_extras=True) for thing in (command, Reading))
+    own = [
+        parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
+        for name, parameter in signature(command).parameters.items()
+        if name != "reading"
+    ]
+    names = [field.name for field in fields(Reading)]
+    added = [
+        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=shared[field.name])
+        for field in fields(Reading)
+    ]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        reading = Reading(**{name: given.pop(name) for name in names})
+        command(**given, reading=reading)
+
+    run.__signature__ = Signature([*own, *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
+    return run
 
 
 def parse_list(text: str) -> list[str]:

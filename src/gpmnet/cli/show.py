@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections import Counter
 
@@ -11,6 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from gpmnet.network import MarkovNetwork
+from gpmnet.network.report.words import probability
 from gpmnet.table import Column, Schema
 from gpmnet.table.parse import date_text
 from gpmnet.table.schema import Kind
@@ -89,6 +91,10 @@ def _notes(column: Column) -> tuple[str, ...]:
     return (f"says the same as {plain(column.duplicate_of, 40)}, which stands for it", *column.notes)
 
 
+def _probability(value: float) -> str:
+    return "" if math.isnan(value) else probability(value).removeprefix("= ")
+
+
 def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None:
     """Print the strongest edges, and which variables have none."""
     out = console()
@@ -101,10 +107,10 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
     for row in strongest.itertuples(index=False):
         table.add_row(
             Text(f"{plain(str(row.source), 40)} - {plain(str(row.target), 40)}"),
-            f"{row.strength:.2f}",
+            "" if math.isnan(float(row.strength)) else f"{row.strength:.2f}",  # type: ignore[arg-type]
             {1.0: "+", -1.0: "-"}.get(float(row.sign), ""),  # type: ignore[arg-type]
-            f"{row.p_value:.1e}",
-            f"{row.q_value:.1e}",
+            _probability(float(row.p_value)),  # type: ignore[arg-type]
+            _probability(float(row.q_value)),  # type: ignore[arg-type]
         )
     out.print(table)
     if len(edges) > most:

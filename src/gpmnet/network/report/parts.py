@@ -1,0 +1,188 @@
+"""The part of a network that a page can hold: its strongest edges, their nodes, grids and matrix, as plain data."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpmnet.network.queries import communities
+from gpmnet.network.report.columns import ColumnFacts
+from gpmnet.network.report.layout import layout
+from gpmnet.network.report.words import finding
+from gpmnet.network.text import short
+
+if TYPE_CHECKING:
+    from gpmnet.network.network import MarkovNetwork
+    from gpmnet.network.shapes import Axis, Shapes
+
+KINDS = ("continuous", "ordinal", "discrete", "unknown")
+MOST_EDGES = 2000
+MOST_NEAR = 1000
+MOST_NODES = 2000
+"""Networks of at most this many variables show all of them; larger ones those of the pairs shown."""
+MOST_CELLS = 1_200_000
+"""Grid points of all shapes together; the strongest pairs get theirs."""
+MOST_IN_MATRIX = 150
+MOST_TEXT = 1000
+"""Names and notes longer than this are cut: they come from the data and may be books."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What the page holds: positions among the pairs (strongest first) and among the variables (increasing)."""
+
+    pairs: NDArray[np.intp]
+    nodes: NDArray[np.intp]
+    is_all: bool
+
+
+def weight_of(network: MarkovNetwork) -> NDArray[np.float64]:
+    """Return what the pairs are ranked by: their strength, or Omega where a method has no strength; never NaN."""
+    pairs = network.pairs
+    return np.nan_to_num(np.where(np.isnan(pairs.strength), pairs.omega, pairs.strength), nan=0.0)
+
+
+def choose(network: MarkovNetwork) -> Shown:
+    """Choose the strongest edges, then the surest of the pairs that came close."""
+    pairs, weight = network.pairs, weight_of(network)
+    order = np.lexsort((np.arange(len(pairs)), -weight))
+    edges = order[pairs.is_edge[order]]
+    kept = edges[:MOST_EDGES]
+    is_all = len(network.names) <= MOST_NODES
+    near = order[~pairs.is_edge[order]]
+    ends = np.union1d(pairs.first[kept], pairs.second[kept])
+    if not is_all:
+        near = near[np.isin(pairs.first[near], ends) & np.isin(pairs.second[near], ends)]
+    surest = np.argsort(np.nan_to_num(pairs.q_value[near], nan=np.inf), kind="stable")[:MOST_NEAR]
+    nodes = np.arange(len(network.names)) if is_all else ends
+    return Shown(np.r_[kept, near[np.sort(surest)]], nodes, is_all and len(kept) == len(edges))
+
+
+def node_data(network: MarkovNetwork, shown: Shown, columns: Mapping[str, ColumnFacts]) -> dict[str, Any]:
+    """Return the nodes column by column: name, kind, degree in the whole network, community and place."""
+    pairs = network.pairs
+    ends = np.r_[pairs.first[pairs.is_edge], pairs.second[pairs.is_edge]]
+    degree = np.bincount(ends, minlength=len(network.names))[shown.nodes]
+    first, second = _places(shown, pairs.first), _places(shown, pairs.second)
+    edge = pairs.is_edge[shown.pairs]
+    first, second = first[edge], second[edge]
+    weight = weight_of(network)[shown.pairs][edge]
+    where = layout(len(shown.nodes), first, second)
+    group = np.zeros(len(shown.nodes), dtype=np.intp)
+    joined = list(zip(first.tolist(), second.tolist(), strict=True))
+    for label, members in enumerate(communities(len(shown.nodes), joined, weight.tolist())):
+        group[list(members)] = label
+    names = [network.names[at] for at in shown.nodes]
+    facts = [columns.get(name) for name in names]
+    return {
+        "name": [name[:MOST_TEXT] for name in names],
+        "kind": [_kind(network, at) for at in shown.nodes],
+        "degree": degree.tolist(),
+        "community": group.tolist(),
+        "x": np.round(where[:, 0], 3).tolist(),
+        "y": np.round(where[:, 1], 3).tolist(),
+        "missing": [item.n_missing if item else 0 for item in facts],
+        "why": [short(item.why, 300) if item else "" for item in facts],
+        "range": [item.extent if item else "" for item in facts],
+        "notes": [short(item.all_notes, 300) if item else "" for item in facts],
+    }
+
+
+def _kind(network: MarkovNetwork, at: int) -> str:
+    kind = network.kinds[at] if network.kinds else "unknown"
+    return kind if kind in KINDS else "unknown"
+
+
+def _places(shown: Shown, ends: NDArray[np.intp]) -> NDArray[np.intp]:
+    return np.searchsorted(shown.nodes, ends[shown.pairs])
+
+
+def pair_data(network: MarkovNetwork, shown: Shown, twins: set[frozenset[str]]) -> dict[str, Any]:
+    """Return the pairs column by column; a and b are places among the nodes shown, unknown figures are null.
+
+    Parameters
+    ----------
+    twins : set of frozenset of two names
+        The pairs of which one column repeats the other.
+    """
+    pairs = network.pairs
+    data: dict[str, Any] = {
+        "a": _places(shown, pairs.first).tolist(),
+        "b": _places(shown, pairs.second).tolist(),
+        "edge": pairs.is_edge[shown.pairs].astype(int).tolist(),
+    }
+    for name in ("omega", "strength", "sign", "p_value", "q_value"):
+        data[name] = [_rounded(value) for value in getattr(pairs, name)[shown.pairs].tolist()]
+    bare = replace(network, about={})  # explanations need nothing of it, and would search it for every pair
+    data["says"] = [says(bare, at, twins) for at in shown.pairs.tolist()]
+    return data
+
+
+def says(network: MarkovNetwork, at: int, twins: set[frozenset[str]]) -> str:
+    """Return what goes with what in a pair, as a sentence."""
+    first, second = int(network.pairs.first[at]), int(network.pairs.second[at])
+    a, b = network.names[first], network.names[second]
+    if frozenset((a, b)) in twins:
+        return "One column repeats the other, so they are joined without a test."
+    if sentence := network.explain(a, b).direction:
+        return sentence
+    kinds = (network.kinds[first], network.kinds[second]) if network.kinds else ("", "")
+    words = finding(kinds, _rounded(float(network.pairs.sign[at])))
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _rounded(value: float) -> float | None:
+    return float(f"{value:.9g}") if np.isfinite(value) else None
+
+
+def shape_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
+    """Return the grids in 8 bits a point, with the axes of their variables.
+
+    A grid is `scale / 127` times its signed bytes, row by row over (a, b).
+    """
+    if network.shapes is None:
+        return {"axes": {}, "grids": {}}
+    grids: dict[str, Any] = {}
+    axes: dict[str, Any] = {}
+    left = MOST_CELLS
+    for place, at in enumerate(shown.pairs.tolist()):
+        grid = network.shapes.of(at)
+        if grid is None or grid.size > left or not np.isfinite(grid).all():
+            continue
+        left -= grid.size
+        grids[str(place)] = quantised(grid)
+        for end in (int(network.pairs.first[at]), int(network.pairs.second[at])):
+            node = str(int(np.searchsorted(shown.nodes, end)))
+            if node not in axes:
+                axes[node] = _axis(network.shapes, end)
+    return {"axes": axes, "grids": grids}
+
+
+def quantised(grid: NDArray[np.floating[Any]]) -> dict[str, Any]:
+    """Return a grid as its largest magnitude and signed bytes in base 64.
+
+    >>> quantised(np.array([[2.0, -2.0], [0.0, 1.0]], dtype=np.float32))
+    {'scale': 2.0, 'bytes': 'f4EAQA=='}
+    """
+    scale = float(np.abs(grid).max(initial=0.0))
+    steps = np.round(grid / scale * 127) if scale else np.zeros_like(grid)
+    packed = base64.b64encode(steps.astype(np.int8).tobytes()).decode("ascii")
+    return {"scale": float(f"{scale:.4g}"), "bytes": packed}
+
+
+def _axis(shapes: Shapes, end: int) -> dict[str, Any]:
+    axis: Axis = shapes.axes[end]
+    values = [float(f"{value:.6g}") for value in axis.values]
+    return {"values": values, "labels": [label[:MOST_TEXT] for label in axis.labels]}
+
+
+def matrix_order(nodes: Mapping[str, Any]) -> list[int]:
+    """Return the places of the nodes in the matrix: by community, inside by degree; at most `MOST_IN_MATRIX`."""
+    places = [at for at, degree in enumerate(nodes["degree"]) if degree]
+    places = sorted(places, key=lambda at: (-nodes["degree"][at], at))[:MOST_IN_MATRIX]
+    return sorted(places, key=lambda at: (nodes["community"][at], -nodes["degree"][at], at))

@@ -1,0 +1,115 @@
+"""From the summary to one HTML file: Jinja2 with autoescape, everything inlined, nothing fetched."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from gpmnet.network.report.words import label, number, probability
+
+_HOME = files("gpmnet.network.report")
+STYLES = ("base.css", "headline.css", "network.css", "tables.css")
+SCRIPTS = (
+    "base.js",
+    "model.js",
+    "state.js",
+    "figures.js",
+    "graph.js",
+    "labels.js",
+    "panel.js",
+    "tables.js",
+    "matrix.js",
+    "download.js",
+    "controls.js",
+    "main.js",
+)
+VENDOR = "cytoscape.min.js"
+_STATIC_EDGES = 200
+# What ends a script element, opens a comment in one, or breaks a line in old JavaScript.
+_UNSAFE = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+
+
+def render(summary: dict[str, Any]) -> str:
+    """Return the page of a summary."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FunctionLoader(lambda name: _text("templates", name)),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    environment.filters["probability"] = probability
+    # Only our own files and the escaped JSON are marked as safe; all that comes from the data is escaped.
+    scripts = [_vendor(), _joined("script", SCRIPTS)]
+    return environment.get_template("report.html").render(
+        report=summary,
+        policy=policy(scripts),
+        style=Markup(_joined("style", STYLES)),
+        dark=Markup(_text("style", "dark.css")),
+        scripts=[Markup(script) for script in scripts],
+        data=Markup(embedded_json(page_data(summary))),
+        static_edges=static_edges(summary),
+    )
+
+
+def page_data(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page's script reads; the words are in the page already."""
+    return {name: value for name, value in summary.items() if name not in ("headline", "notes", "run")}
+
+
+def embedded_json(data: Any) -> str:
+    r"""Return JSON that may stand inside a script element.
+
+    >>> embedded_json({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return "".join(_UNSAFE.get(char, char) for char in text) if any(c in text for c in _UNSAFE) else text
+
+
+def policy(scripts: list[str]) -> str:
+    """Return the page's content security policy: no request leaves, and only these scripts run."""
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def static_edges(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the strongest edges for readers without JavaScript."""
+    nodes, pairs = summary["nodes"], summary["pairs"]
+    n = min(_STATIC_EDGES, sum(pairs["edge"]))
+    return [
+        {
+            "source": label(nodes["name"][pairs["a"][at]], 200),
+            "target": label(nodes["name"][pairs["b"][at]], 200),
+            "strength": pairs["strength"][at],
+            "sign": {1.0: "+", -1.0: "\N{MINUS SIGN}"}.get(pairs["sign"][at], ""),
+            "p": pairs["p_value"][at],
+            "q": pairs["q_value"][at],
+        }
+        for at in range(n)
+    ]
+
+
+@cache
+def _text(folder: str, name: str) -> str:
+    return (_HOME / folder / name).read_text(encoding="utf-8")
+
+
+def _joined(folder: str, names: tuple[str, ...]) -> str:
+    return "\n".join(_text(folder, name) for name in names)
+
+
+def _vendor() -> str:
+    return _text("vendor", VENDOR)

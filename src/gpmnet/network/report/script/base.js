@@ -1,0 +1,72 @@
+"use strict";
+// Small tools that every part uses. All text from the data enters the page through textContent, never as markup.
+const gpm = {};
+
+gpm.data = JSON.parse(document.getElementById("report-data").textContent);
+gpm.at = (id) => document.getElementById(id);
+
+gpm.el = (tag, attributes = {}, ...children) => gpm.fill(document.createElement(tag), attributes, children);
+gpm.svg = (tag, attributes = {}, ...children) =>
+  gpm.fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+gpm.fill = (element, attributes, children) => {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "style") Object.assign(element.style, value);
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+};
+
+// Characters that cannot be seen, or that turn the direction of the text, are shown as escapes.
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]/gu;
+const ESCAPES = { "\n": "\\n", "\t": "\\t", "\r": "\\r" };
+gpm.plain = (text) =>
+  (String(text).trim() ? String(text) : "(blank)").replace(UNSEEN, (c) => ESCAPES[c] || "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+
+gpm.short = (text, most) => {
+  const letters = Array.from(gpm.plain(text));
+  return letters.length <= most ? letters.join("") : letters.slice(0, most - 1).join("") + "…";
+};
+
+// Three significant digits, as `number` and `probability` in words.py.
+gpm.number = (value) => {
+  if (value === null || value === undefined) return "";
+  const size = Math.abs(Number(value.toPrecision(3)));
+  if (size >= 1000 && size < 1e9) return Math.round(value).toLocaleString("en");
+  if (size !== 0 && (size < 1e-4 || size >= 1e9)) {
+    const [digits, power] = value.toExponential(2).split("e");
+    return `${Number(digits)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  }
+  return String(Number(value.toPrecision(3)));
+};
+gpm.probability = (value) => (value !== null && value < 1e-16 ? "< 1e-16" : gpm.number(value));
+gpm.count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+gpm.sign = (sign) => (sign > 0 ? "+" : sign < 0 ? "−" : "");
+gpm.signWord = (sign) => (sign > 0 ? "positive" : sign < 0 ? "negative" : sign === 0 ? "no single sign" : "");
+
+// The theme's colours, read once a theme: thousands of nodes and lines ask for them.
+const colours = new Map();
+gpm.colour = (name) => {
+  if (!colours.has(name)) {
+    colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  }
+  return colours.get(name);
+};
+gpm.forgetColours = () => colours.clear();
+gpm.signColour = (sign) => gpm.colour(sign > 0 ? "positive" : sign < 0 ? "negative" : "no-sign");
+
+// Mix two #rrggbb colours.
+gpm.mix = (from, to, share) => {
+  const part = (colour, at) => parseInt(colour.slice(at, at + 2), 16);
+  const mixed = [1, 3, 5].map((at) => Math.round(part(from, at) + (part(to, at) - part(from, at)) * share));
+  return `rgb(${mixed.join(",")})`;
+};
+
+const listeners = {};
+gpm.on = (event, listener) => (listeners[event] ||= []).push(listener);
+gpm.emit = (event, detail) => (listeners[event] || []).forEach((listener) => listener(detail));
+
+gpm.still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,0 +1,171 @@
+"use strict";
+// Sliders, switches, search, legend and theme.
+(() => {
+  const { el, at } = gpm;
+  const level = gpm.data.level;
+  const TOP = 1000;
+
+  // The level's slider is logarithmic, from just below the smallest known figure to 1.
+  const known = level ? gpm.pairs.map((pair) => pair[level.figure]).filter((value) => value !== null && value >= 1e-16) : [];
+  const lowest = Math.max(-16, Math.floor(Math.log10(Math.min(level ? level.value / 10 : 1, ...known))));
+  const toPlace = (value) => Math.round(TOP * (1 - Math.log10(value) / lowest));
+  const toLevel = (place) => {
+    if (Math.abs(place - toPlace(level.value)) <= 6) return level.value; // the fitted level is easy to find again
+    return 10 ** (lowest * (1 - place / TOP));
+  };
+
+  const startLevel = () => {
+    if (!level || !known.length) {
+      at("level-field").hidden = true;
+      return;
+    }
+    const slider = at("level");
+    const show = () => {
+      const isFitted = gpm.state.level === level.value;
+      const words = `${level.letter} ≤ ${gpm.number(gpm.state.level)}`;
+      at("level-value").textContent = isFitted ? `${words} (as fitted)` : words;
+      slider.setAttribute("aria-valuetext", words);
+      at("level-reset").hidden = isFitted;
+    };
+    slider.value = toPlace(level.value);
+    slider.addEventListener("input", () => gpm.change({ level: toLevel(Number(slider.value)) }));
+    at("level-reset").addEventListener("click", () => {
+      slider.value = toPlace(level.value);
+      gpm.change({ level: level.value });
+      slider.focus();
+    });
+    gpm.on("change", show);
+    show();
+  };
+
+  const startStrength = () => {
+    const slider = at("strength");
+    const show = () => {
+      at("strength-value").textContent = gpm.number(gpm.state.strength);
+      slider.setAttribute("aria-valuetext", gpm.number(gpm.state.strength));
+    };
+    slider.addEventListener("input", () => gpm.change({ strength: (Number(slider.value) / 100) * gpm.heaviest }));
+    gpm.on("change", show);
+    show();
+  };
+
+  const toggle = (label, isOn, change, colour) =>
+    el("label", {}, el("input", { type: "checkbox", checked: isOn, onchange: (event) => change(event.target.checked) }), colour ? el("span", { class: "swatch", style: { background: colour, margin: 0 } }) : null, label);
+
+  const startKinds = () => {
+    const chips = gpm.kinds.map((kind) =>
+      toggle(kind, true, (isOn) => {
+        const kinds = new Set(gpm.state.kinds);
+        isOn ? kinds.add(kind) : kinds.delete(kind);
+        gpm.change({ kinds });
+      }, gpm.colour(kind)),
+    );
+    const isolated = toggle("without an edge", gpm.state.isolated, (isOn) => gpm.change({ isolated: isOn }));
+    isolated.firstChild.id = "isolated";
+    at("kind-chips").append(...(gpm.kinds.length > 1 ? chips : []), isolated);
+    at("colour").addEventListener("change", (event) => gpm.change({ colour: event.target.value }));
+  };
+
+  const startSearch = () => {
+    const field = at("search");
+    at("names").append(...gpm.nodes.map((node) => el("option", { value: gpm.plain(node.name) })));
+    const find = () => {
+      const words = field.value.trim().toLowerCase();
+      if (!words) return;
+      const named = gpm.nodes.map((node) => [node, gpm.plain(node.name).toLowerCase()]);
+      const hits = named.filter(([, name]) => name.includes(words));
+      const exact = hits.find(([, name]) => name === words) || hits.find(([, name]) => name.startsWith(words)) || hits[0];
+      if (!exact) {
+        at("search-says").textContent = "No variable on this page has that in its name.";
+        return;
+      }
+      const [node] = exact;
+      at("search-says").textContent = hits.length > 1 ? `${gpm.short(node.name, 40)}, one of ${hits.length} matches` : gpm.short(node.name, 60);
+      if (!gpm.shown.isShown.has(node)) {
+        at("isolated").checked = true;
+        gpm.change({ isolated: true });
+      }
+      gpm.choose(node);
+    };
+    field.addEventListener("change", find);
+    field.addEventListener("keydown", (event) => event.key === "Enter" && find());
+  };
+
+  const mark = (draw) => gpm.svg("svg", { width: 20, height: 12, viewBox: "0 0 20 12", "aria-hidden": "true" }, draw);
+  const lineMark = (colour, dash) => mark(gpm.svg("line", { x1: 0, x2: 20, y1: 6, y2: 6, stroke: colour, "stroke-width": 3, "stroke-dasharray": dash }));
+  const NODE_MARKS = {
+    continuous: (fill) => gpm.svg("circle", { cx: 10, cy: 6, r: 5, fill }),
+    ordinal: (fill) => gpm.svg("path", { d: "M10 0 16 6 10 12 4 6Z", fill }),
+    discrete: (fill) => gpm.svg("rect", { x: 5, y: 1, width: 10, height: 10, rx: 2, fill }),
+    unknown: (fill) => gpm.svg("circle", { cx: 10, cy: 6, r: 5, fill }),
+  };
+
+  const drawLegend = () => {
+    const entry = (icon, words) => el("span", {}, icon, words);
+    const nodes =
+      gpm.state.colour === "kind"
+        ? gpm.kinds.map((kind) => entry(mark(NODE_MARKS[kind](gpm.colour(kind))), kind))
+        : gpm.communities.map((label) => entry(mark(NODE_MARKS.continuous(gpm.communityColour(label))), `community ${label + 1}`));
+    const signs = [[1, "positive"], [-1, "negative"], [0, "no single sign"]].filter(([sign]) => gpm.shown.pairs.some((pair) => Math.sign(pair.sign) === sign));
+    const near = gpm.shown.pairs.some((pair) => !pair.isEdge) ? [entry(lineMark(gpm.colour("no-sign"), "5 3"), "came close")] : [];
+    at("legend").replaceChildren(...nodes, ...signs.map(([sign, words]) => entry(lineMark(gpm.signColour(sign)), words)), ...near);
+  };
+
+  const drawShown = () => {
+    const near = gpm.shown.pairs.filter((pair) => !pair.isEdge).length;
+    const edges = gpm.shown.pairs.length - near;
+    const closest = near ? ` and ${gpm.count(near, "pair")} that came close` : "";
+    const all = gpm.data.n_edges === edges ? "" : `${edges.toLocaleString("en")} of `;
+    at("shown").replaceChildren("Shown: ", el("b", {}, `${all}${gpm.count(gpm.data.n_edges, "edge")}${closest}`), `, ${gpm.count(gpm.shown.nodes.length, "variable")}.`);
+  };
+
+  const startTheme = () => {
+    const [root, button] = [document.documentElement, at("theme")];
+    const system = window.matchMedia("(prefers-color-scheme: dark)");
+    const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+    const show = () => {
+      button.textContent = isDark() ? "Light" : "Dark";
+      button.setAttribute("aria-pressed", String(isDark()));
+      button.setAttribute("aria-label", `Use the ${isDark() ? "light" : "dark"} theme`);
+    };
+    const change = () => {
+      show();
+      gpm.forgetColours();
+      gpm.emit("theme");
+    };
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      root.dataset.theme = isDark() ? "light" : "dark";
+      change();
+    });
+    system.addEventListener("change", change);
+    show();
+  };
+
+  const startCopy = () => {
+    const button = at("copy");
+    if (!button || !navigator.clipboard) return;
+    button.hidden = false;
+    button.addEventListener("click", () =>
+      navigator.clipboard.writeText(at("command").textContent).then(
+        () => (button.textContent = "Copied"),
+        () => (button.textContent = "Not allowed here"),
+      ),
+    );
+  };
+
+  gpm.startControls = () => {
+    [startLevel, startStrength, startKinds, startSearch, startCopy].forEach((start) => start());
+    for (const button of document.querySelectorAll("[data-pair]")) {
+      button.addEventListener("click", () => gpm.openItem(gpm.pairs[Number(button.dataset.pair)]));
+    }
+    const redraw = () => {
+      drawLegend();
+      drawShown();
+    };
+    gpm.on("change", redraw);
+    gpm.on("theme", redraw);
+    redraw();
+    startTheme();
+  };
+})();

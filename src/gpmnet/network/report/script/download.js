@@ -1,0 +1,68 @@
+"use strict";
+// What is shown, as files: CSV as edges.csv has it, GraphML as network.graphml has it, and the picture.
+(() => {
+  const FIGURES = ["omega", "strength", "sign", "p_value", "q_value"];
+
+  const save = (name, content, type) => {
+    const link = gpm.el("a", { download: name, href: URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type })) });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  };
+
+  // A name that a spreadsheet would run as a formula gets an apostrophe in front; half a character, which UTF-8 cannot
+  // hold, is written \udXXX.
+  const cell = (value) => {
+    const text = (value === null ? "" : String(value)).replace(/[\ud800-\udfff]/gu, (c) => "\\u" + c.charCodeAt(0).toString(16));
+    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\s\u0000]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+
+  gpm.csv = () => {
+    const lines = gpm.shown.pairs.map((pair) => [pair.a.name, pair.b.name, ...FIGURES.map((key) => pair[key]), String(pair.isEdge)]);
+    return [["source", "target", ...FIGURES, "is_edge"], ...lines].map((line) => line.map(cell).join(",") + "\n").join("");
+  };
+
+  // As gpmnet.network.escape: what XML forbids is written \uXXXX, the backslash doubled.
+  const FORBIDDEN = /[^\t\n\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\\/gu;
+  const MARKUP = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\t": "&#9;" };
+  const escape = (name) =>
+    name
+      .replace(FORBIDDEN, (c) => (c === "\\" ? "\\\\" : "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")))
+      .replace(/[&<>"\n\t]/g, (c) => MARKUP[c]);
+
+  gpm.graphml = () => {
+    const data = (key, value) => `<data key="${key}">${value}</data>`;
+    const keys = [
+      `<key id="name" for="node" attr.name="name" attr.type="string"/>`,
+      `<key id="kind" for="node" attr.name="kind" attr.type="string"/>`,
+      ...FIGURES.map((key) => `<key id="${key}" for="edge" attr.name="${key}" attr.type="double"/>`),
+      `<key id="is_edge" for="edge" attr.name="is_edge" attr.type="boolean"/>`,
+    ];
+    const nodes = gpm.shown.nodes.map((node) => {
+      const id = escape(node.name);
+      return `<node id="${id}">${data("name", id)}${data("kind", node.kind)}</node>`;
+    });
+    const edges = gpm.shown.pairs.map((pair) => {
+      const known = FIGURES.filter((key) => pair[key] !== null).map((key) => data(key, pair[key]));
+      return `<edge source="${escape(pair.a.name)}" target="${escape(pair.b.name)}">${known.join("")}${data("is_edge", pair.isEdge)}</edge>`;
+    });
+    return [
+      `<?xml version="1.0" encoding="utf-8"?>`,
+      `<graphml xmlns="http://graphml.graphdrawing.org/xmlns">`,
+      ...keys,
+      `<graph edgedefault="undirected">`,
+      ...nodes,
+      ...edges,
+      `</graph>`,
+      `</graphml>\n`,
+    ].join("\n");
+  };
+
+  gpm.startDownloads = () => {
+    gpm.at("save-csv").addEventListener("click", () => save("edges-shown.csv", gpm.csv(), "text/csv"));
+    gpm.at("save-graphml").addEventListener("click", () => save("network-shown.graphml", gpm.graphml(), "application/xml"));
+    gpm.at("save-png").addEventListener("click", () => {
+      save("network-shown.png", gpm.cy.png({ output: "blob", full: false, scale: 2, bg: gpm.colour("card") }));
+    });
+  };
+})();

@@ -1,0 +1,75 @@
+"use strict";
+// Labels keep their size on the screen, stand where there is room, and give way to those of nodes with more edges.
+(() => {
+  const PIXELS = 12.5;
+  const GAP = 3;
+  const CELL = 80;
+  const ALWAYS_UP_TO = 40;
+  // Where a label may stand: its alignment, and its direction from the node.
+  const PLACES = [["bottom", "center", 0, 1], ["top", "center", 0, -1], ["center", "right", 1, 0], ["center", "left", -1, 0]];
+
+  // Boxes by the cells of a coarse grid that they touch, to find clashes fast.
+  class Taken {
+    cells = new Map();
+
+    keys(box) {
+      const keys = [];
+      for (let i = Math.floor(box.x1 / CELL); i <= Math.floor(box.x2 / CELL); i++) {
+        for (let j = Math.floor(box.y1 / CELL); j <= Math.floor(box.y2 / CELL); j++) keys.push(`${i},${j}`);
+      }
+      return keys;
+    }
+
+    add(box) {
+      for (const key of this.keys(box)) this.cells.has(key) ? this.cells.get(key).push(box) : this.cells.set(key, [box]);
+    }
+
+    clashes(box) {
+      const meets = (other) => other.node !== box.node && box.x1 < other.x2 && other.x1 < box.x2 && box.y1 < other.y2 && other.y1 < box.y2;
+      return this.keys(box).some((key) => (this.cells.get(key) || []).some(meets));
+    }
+  }
+
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `${PIXELS}px system-ui, sans-serif`;
+  const halfWidth = (node) => (node.half ??= pen.measureText(node.label).width / 2 + 4);
+
+  const around = (node, x, y, half, tall) => ({ node, x1: x - half, x2: x + half, y1: y - tall, y2: y + tall });
+
+  gpm.placeLabels = (cy) => {
+    const zoom = cy.zoom();
+    const taken = new Taken();
+    const { chosen } = gpm.state;
+    const isNear = (node) => chosen && (node === chosen || chosen.a === node || chosen.b === node);
+    const views = gpm.shown.nodes.map((node) => {
+      const element = cy.getElementById(`n${node.at}`);
+      const { x, y } = element.renderedPosition();
+      return { node, element, x, y, radius: (element.data("size") / 2) * zoom };
+    });
+    const inside = views.filter(({ x, y }) => x > -60 && y > -20 && x < cy.width() + 60 && y < cy.height() + 20);
+    for (const { node, x, y, radius } of inside) taken.add(around(node, x, y, radius, radius));
+    inside.sort((p, q) => isNear(q.node) - isNear(p.node) || q.node.degree - p.node.degree || p.node.at - q.node.at);
+    cy.batch(() => {
+      cy.nodes().addClass("unlabelled");
+      for (const { node, element, x, y, radius } of inside) {
+        const [half, tall] = [halfWidth(node), PIXELS * 0.55];
+        const boxes = PLACES.map(([, , dx, dy]) => around(node, x + dx * (radius + GAP + half), y + dy * (radius + GAP + tall), half, tall));
+        let place = boxes.findIndex((box) => !taken.clashes(box));
+        if (place < 0 && (views.length <= ALWAYS_UP_TO || isNear(node))) place = 0;
+        if (place < 0) continue;
+        taken.add(boxes[place]);
+        const [vertical, horizontal, dx, dy] = PLACES[place];
+        element.removeClass("unlabelled").style({
+          "font-size": PIXELS / zoom, "text-outline-width": 2.2 / zoom, "text-valign": vertical, "text-halign": horizontal,
+          "text-margin-x": (dx * GAP) / zoom, "text-margin-y": (dy * GAP) / zoom,
+        });
+      }
+    });
+  };
+
+  let waiting = null;
+  gpm.placeLabelsSoon = (cy) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => gpm.placeLabels(cy), 60);
+  };
+})();

@@ -1,0 +1,10 @@
+"use strict";
+// Start the parts in the order in which they need each other.
+for (const part of document.querySelectorAll("#explorer, .scripted")) part.hidden = false;
+gpm.startGraph();
+gpm.startPanel();
+gpm.startTables();
+gpm.startMatrix();
+gpm.startDownloads();
+gpm.startControls();
+document.documentElement.dataset.ready = "yes";

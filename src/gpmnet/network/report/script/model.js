@@ -1,0 +1,63 @@
+"use strict";
+// The data as objects: nodes and pairs that know each other, and the grid behind each pair.
+(() => {
+  const { nodes, pairs, shapes } = gpm.data;
+
+  gpm.nodes = nodes.name.map((name, at) => ({
+    at,
+    name,
+    label: gpm.short(name, 24),
+    kind: nodes.kind[at],
+    degree: nodes.degree[at],
+    community: nodes.community[at],
+    x: nodes.x[at],
+    y: nodes.y[at],
+    missing: nodes.missing[at],
+    why: nodes.why[at],
+    range: nodes.range[at],
+    notes: nodes.notes[at],
+    pairs: [],
+  }));
+
+  gpm.pairs = pairs.a.map((a, at) => ({
+    at,
+    a: gpm.nodes[a],
+    b: gpm.nodes[pairs.b[at]],
+    isEdge: pairs.edge[at] === 1,
+    omega: pairs.omega[at],
+    strength: pairs.strength[at],
+    sign: pairs.sign[at],
+    p_value: pairs.p_value[at],
+    q_value: pairs.q_value[at],
+    weight: pairs.strength[at] ?? pairs.omega[at] ?? 0,
+    says: pairs.says[at],
+  }));
+  for (const pair of gpm.pairs) {
+    pair.a.pairs.push(pair);
+    pair.b.pairs.push(pair);
+  }
+  gpm.heaviest = gpm.pairs.reduce((most, pair) => Math.max(most, pair.weight), 0) || 1;
+  gpm.hasStrength = gpm.pairs.some((pair) => pair.strength !== null);
+  gpm.kinds = ["continuous", "ordinal", "discrete", "unknown"].filter((kind) => nodes.kind.includes(kind));
+
+  const sizes = new Map();
+  for (const node of gpm.nodes) sizes.set(node.community, (sizes.get(node.community) || 0) + 1);
+  // Seven communities get a colour of their own; they are numbered by size.
+  const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#b3a100"];
+  gpm.communities = [...sizes].filter(([label, size]) => size > 1 && label < PALETTE.length).map(([label]) => label);
+  gpm.communities.sort((a, b) => a - b);
+  gpm.communityColour = (label) => (sizes.get(label) > 1 && PALETTE[label]) || gpm.colour("no-sign");
+
+  gpm.other = (pair, node) => (pair.a === node ? pair.b : pair.a);
+
+  // The interaction of a pair on its grid, row by row over (a, b); null where none was estimated.
+  gpm.shape = (pair) => {
+    const grid = shapes.grids[pair.at];
+    if (!grid) return null;
+    const bytes = Int8Array.from(atob(grid.bytes), (letter) => (letter.charCodeAt(0) << 24) >> 24);
+    const [x, y] = [shapes.axes[pair.a.at], shapes.axes[pair.b.at]];
+    const value = (i, j) => (bytes[i * y.labels.length + j] * grid.scale) / 127;
+    const numeric = (x.values.length > 0) + (y.values.length > 0);
+    return { x, y, value, scale: grid.scale, form: ["table", "lines", "surface"][numeric] };
+  };
+})();

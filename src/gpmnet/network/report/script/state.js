@@ -1,0 +1,48 @@
+"use strict";
+// What is shown: the level, the least strength, the kinds; and which node or pair is chosen.
+(() => {
+  const level = gpm.data.level;
+  const alone = gpm.nodes.filter((node) => node.degree === 0).length;
+
+  gpm.state = {
+    level: level ? level.value : null,
+    strength: 0,
+    kinds: new Set(gpm.kinds),
+    isolated: alone <= 30,
+    colour: "kind",
+    chosen: null,
+  };
+
+  // At the fitted level exactly the edges; below it fewer; above it the pairs that came close as well.
+  // An edge above the fitted level was required, not found, and no level removes it.
+  const passes = (pair) => {
+    if (!level) return pair.isEdge;
+    const figure = pair[level.figure];
+    const { level: at } = gpm.state;
+    if (at === level.value || figure === null) return pair.isEdge;
+    return figure <= at || (pair.isEdge && figure > level.value);
+  };
+
+  const compute = () => {
+    const { strength, kinds, isolated } = gpm.state;
+    const pairs = gpm.pairs.filter(
+      (pair) => passes(pair) && pair.weight >= strength && kinds.has(pair.a.kind) && kinds.has(pair.b.kind),
+    );
+    const joined = new Set(pairs.flatMap((pair) => [pair.a, pair.b]));
+    const nodes = gpm.nodes.filter((node) => kinds.has(node.kind) && (isolated || joined.has(node)));
+    gpm.shown = { pairs, nodes, isShown: new Set([...pairs, ...nodes]) };
+  };
+  compute();
+
+  gpm.change = (patch) => {
+    Object.assign(gpm.state, patch);
+    compute();
+    gpm.emit("change");
+  };
+
+  // Choose a node, a pair, or nothing; `show` brings the panel into view.
+  gpm.choose = (item, show = true) => {
+    gpm.state.chosen = item;
+    gpm.emit("choose", { item, show });
+  };
+})();

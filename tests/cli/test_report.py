@@ -1,0 +1,63 @@
+import sys
+
+import pytest
+
+from gpmnet import MarkovNetwork
+from gpmnet.cli import main
+
+
+@pytest.fixture
+def gpmnet(monkeypatch, capsys):
+    """Run the program in this process: (exit code, stdout, stderr)."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["gpmnet", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        return (code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path):
+    network = MarkovNetwork.from_adjacency(
+        ("a", "<b>"), [[0, 1], [1, 0]], n_rows=9, fdr=0.1, about={"source": "my table"}
+    )
+    network.save(tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_the_report_is_made_again_from_the_folder_alone(gpmnet, folder):
+    code, out, err = gpmnet("report", folder)
+    assert (code, err) == (0, "")
+    assert out == f"report: {folder / 'report.html'}\n"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "my table" in page
+    assert "&lt;b&gt;" in page
+
+
+def test_the_report_goes_where_it_is_told_and_opens(gpmnet, folder, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    code, _, err = gpmnet("report", folder, "-o", tmp_path / "my page.html", "--open")
+    assert (code, err) == (0, "")
+    assert opened == [(tmp_path / "my page.html").resolve().as_uri()]
+    assert not (folder / "report.html").exists()
+
+
+def test_without_a_browser_it_says_so(gpmnet, folder, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    code, _, err = gpmnet("report", folder, "--open")
+    assert (code, err) == (0, "no browser could be opened here; open the file yourself\n")
+
+
+def test_a_folder_without_a_network_is_one_line(gpmnet, tmp_path):
+    code, out, err = gpmnet("report", tmp_path)
+    assert (code, out) == (2, "")
+    assert "holds no saved network" in err
+    assert len(err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
