@@ -119,7 +119,7 @@ def p_values(found):
         "and": torch.maximum(one, two),
         "cauchy": combine(torch.stack([one, two], dim=-1)),
         "joint": joint(test, first, second, a, b, one, two),
-        "engine": judge(test, found.members, first, second, LocalOptions().enough).log_p,
+        "engine": judge(test, found.members, first, second, LocalOptions().enough, most=found.most).log_p,
     }
     log_p["rao"] = rao_pairs(test.features, first, second, both, NodeOptions())
     return log_p

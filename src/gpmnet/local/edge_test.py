@@ -197,10 +197,6 @@ class EdgeTest:
         for rows in batches(self.features, given, self.design, BUDGET):
             yield nodes[rows], self._whitened(regress(self.features, given[rows], self.design), nodes[rows])
 
-    def residuals(self, variables: Tensor, given: Tensor) -> Tensor:
-        """Return the residual features (b, n, K) that sets of one shape (b, s) leave of one variable each."""
-        return self._residuals(regress(self.features, given, self.design), variables).value
-
     def _pairs(self, regression: Regression, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
         """Return log p-values, strengths, signs and information as the rows of one tensor."""
         left = self._residuals(regression, first), self._residuals(regression, second)

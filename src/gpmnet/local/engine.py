@@ -50,7 +50,7 @@ class LocalOptions:
     most_neighbours : int
         Largest neighbourhood.
     enough : float
-        A member that joins a conditioning set has a say if it leaves this share of the information about a pair.
+        A conditioning set beyond one end's neighbourhood has a say if it leaves this share of the information.
     design : DesignOptions or None
         Flexibility of the regressions; None lets it grow with the rows.
     test : TestOptions
@@ -67,7 +67,7 @@ class LocalOptions:
     enter_share: float = 0.1
     most_candidates: int = 32
     most_neighbours: int = 12
-    enough: float = 0.05
+    enough: float = 0.2
     design: DesignOptions | None = None
     test: TestOptions = field(default_factory=TestOptions)
     node: NodeOptions = field(default_factory=NodeOptions)
@@ -296,7 +296,7 @@ class LocalEngine:
             report("test", begin, count)
             at = slice(begin, begin + 2048)
             ends = found.first[at], found.second[at]
-            result = judge(found.test, found.members, *ends, self.options.enough, found.near)
+            result = judge(found.test, found.members, *ends, self.options.enough, found.near, found.most)
             log_p[at], strength[at], sign[at] = (
                 x.cpu() for x in (result.log_p, result.strength, result.sign)
             )
