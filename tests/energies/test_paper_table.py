@@ -1,6 +1,6 @@
 """The table that maps the paper to functions and tests names only what exists."""
 
-import importlib
+import pkgutil
 import re
 from pathlib import Path
 
@@ -22,7 +22,4 @@ def test_every_function_of_the_table_exists():
     named = set(re.findall(rf"`((?:{PARTS})\.[A-Za-z_][\w.]*)`", PAGE)) - {"omega.py"}
     assert {"omega.squared_omega", "energies.DeepKernel.fit_alpha"} <= named
     for dotted in named:
-        part, *path = dotted.split(".")
-        found = importlib.import_module(f"gpmnet.{part}")
-        for name in path:
-            found = getattr(found, name)
+        pkgutil.resolve_name(f"gpmnet.{dotted}")

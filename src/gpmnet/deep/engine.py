@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from gpmnet import __version__
 from gpmnet.deep.checkpoint import load_state, save_state
 from gpmnet.deep.learned import Fold, LearnedTest, strongest
 from gpmnet.deep.options import DeepOptions
@@ -109,7 +110,7 @@ class DeepEngine:
             ("objective", objective, OBJECTIVES),
             ("penalty", penalty, PENALTIES),
         ):
-            if value not in known:
+            if value not in tuple(known):
                 raise InputError(f"{name}={quote(value)} is not one of {', '.join(known)}")
         self.options, self.seed, self.device = options, seed, device
         self.energy, self.objective, self.penalty = energy, objective, penalty
@@ -151,7 +152,7 @@ class DeepEngine:
         found = local.search(encoded, forbidden, required, report, level)
         learned = LearnedTest(found.test, h, torch.as_tensor(order), folds)
         first, second = self._candidates(folds, h, order, ~closed)
-        pairs, (p_value, strength, sign) = self._decide(local, found, learned, first, second, report)
+        pairs, (p_value, strength, sign) = self._decide(local, found, learned, first, second, report, level)
         precision = generalised_precision(whole, h).double().cpu().numpy()[np.ix_(order, order)]
         return DeepResult(*pairs, p_value, strength, sign, precision, whole, h, order, lam)
 
@@ -159,14 +160,13 @@ class DeepEngine:
         self, folds: list[Fold], h: Tensor, order: NDArray[np.intp], allowed: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the pairs to test in learned directions: all if they are few, else those of the largest Omega."""
-        back = torch.as_tensor(np.ix_(order, order)[0].ravel(), device=h.device)
+        back = torch.as_tensor(order, device=h.device)
         first, second = torch.triu(allowed[back][:, back], diagonal=1).nonzero(as_tuple=True)
         most = self.options.most_pairs
         if len(first) > most:
             size = torch.stack([generalised_precision(fold.energy, h[fold.rows][:500]) for fold in folds])
-            size = size.amin(dim=0)[back][:, back][
-                first, second
-            ]  # in every fold, so that no fold picks for itself
+            # In every fold, so that no fold picks for itself.
+            size = size.amin(dim=0)[back][:, back][first, second]
             keep = size.argsort(descending=True, stable=True)[:most].sort().values
             first, second = first[keep], second[keep]
         return first, second
@@ -179,6 +179,7 @@ class DeepEngine:
         first: Tensor,
         second: Tensor,
         report: Progress,
+        level: float,
     ) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], tuple[NDArray[np.float64], ...]]:
         """Return the two ends of the pairs, and their p-values, strengths and signs.
 
@@ -191,7 +192,7 @@ class DeepEngine:
         report("learned directions", len(first), len(first))
         more = strongest(first, second, early, local.options.enter / d, found.most, d)
         members = _joined(found.members, more, found.most)
-        near = early < math.log(local.options.near)
+        near = early < math.log(max(level, local.options.near))
         code = torch.cat([found.first * d + found.second, (first * d + second)[near]]).unique()
         found = replace(found, members=members, first=code // d, second=code % d)
         p_value, strength, sign = local.final(found, report)
@@ -217,9 +218,13 @@ class DeepEngine:
             return None
         key = hashlib.blake2b(digest_size=12)
         settings: dict[str, Any] = asdict(self.options) | {"checkpoint": None}
-        key.update(json.dumps([settings, self.energy, self.objective, self.penalty, self.seed]).encode())
-        for array in (encoded.scores, encoded.codes, encoded.n_levels, *pairs):
-            key.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+        names = [__version__, self.energy, self.objective, self.penalty, self.seed, settings]
+        key.update(json.dumps(names).encode())
+        for array in (encoded.is_discrete, encoded.scores, encoded.codes, encoded.n_levels, *pairs):
+            if array is None:
+                key.update(b"none")
+            else:
+                key.update(f"{array.dtype.str}{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
         folder = Path(self.options.checkpoint) / key.hexdigest()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -246,6 +251,7 @@ class _Fit:
 
     def level(self, h: Tensor) -> float:
         """Return the penalty level with the least held-out loss of the pairwise family."""
+        h = h[torch.randperm(len(h), generator=self.engine.generator("path rows")).to(h.device)]
         kept = len(h) - max(1, int(self.engine.options.held_out * len(h)))
         sparse, _ = self._sparse(h[:kept], "path")
 
@@ -276,7 +282,8 @@ class _Fit:
             deep.init_from(h, generator)
         energy = Sum(base, deep)
         on_omega = OmegaPenalty(penalty, sparse.scales.noise, o.omega_rows)
-        slower = replace(o, learning_rate=o.learning_rate / 3, steps=o.steps // 3, patience=o.patience // 3)
+        patience = max(1, o.patience // 3)
+        slower = replace(o, learning_rate=o.learning_rate / 3, steps=o.steps // 3, patience=patience)
 
         def learn() -> None:
             # First without the penalty, whose kink at 0 would hide what only many variables show together.
@@ -311,7 +318,7 @@ class _Fit:
         """Fit a module, or take it from its checkpoint."""
         path = None if self.folder is None else self.folder / f"{name}.safetensors"
         if path is not None and path.exists():
-            module.load_state_dict(load_state(path))
+            module.load_state_dict(load_state(path, module.state_dict()))
             return
         fit()
         if path is not None:

@@ -10,6 +10,14 @@ C depends on the rest alone, so the mean of T is 0 if the pair is independent gi
 regression errors, whatever the energy is worth; it is positive if the energy has something of the truth. So a parity
 of many variables, which no product of two features shows, is found by a test with one degree of freedom.
 
+The sum of T over a fold is compared with its standard error, whose square is the larger of
+
+.. math:: \sum T^2 \quad\text{and}\quad \sum \mathrm{tr}\,\big(C(x)\, V_j(x_S)\, C(x)^\top V_i(x_S)\big),
+
+the second one what independence implies, V the fitted conditional covariances. The first alone fails where a cell that
+should have a few rows has none by chance: nothing that varies is then left in it. Both are divided by 1 - df/n, the
+share of a residual's variance that the regression leaves.
+
 The rows are cut into folds, and each fold is tested with an energy that has not seen it. The folds' statistics depend
 on each other through the energies, so their p-values are joined by the Cauchy combination.
 """
@@ -22,13 +30,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gpmnet.deep.shapes import level_grid
 from gpmnet.energies import Energy, Layout
 from gpmnet.local.edge_test import EdgeTest, combine
-from gpmnet.local.features import continuous_features
+from gpmnet.local.features import continuous_features, gather
+from gpmnet.local.nuisance import Regression, regress
 
 REACH, POINTS = 2.1, 7
 """Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH."""
 _ROWS = 4096  # rows at a time
+_WIDE = 6  # the second moments of more features than this are too many to fit: they are taken for constant
+_SILENT = 1e-5  # an interaction below this share of the energy's values is rounding: the energy says nothing of the pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,31 +81,46 @@ class LearnedTest:
     def log_p(self, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
         """Return log p-values (B,) of pairs (B,) given sets (B, s; -1 pads).
 
-        Time O(n (p^2 + POINTS^2 H)) a pair; the regressions are done pair by pair.
+        Time O(n (p^2 + POINTS^2 H)) a pair, p columns of the regression, H units of the energy.
         """
         found = torch.zeros(len(first), dtype=torch.float64, device=first.device)
         for at in range(len(first)):
             i, j = int(first[at]), int(second[at])
             set_ = given[at : at + 1]
-            set_ = set_[:, set_[0] >= 0]
-            left, right = (self.test.residuals(torch.stack([v]), set_)[0] for v in (first[at], second[at]))
-            parts = [self._fold(fold, i, j, left[fold.rows], right[fold.rows]) for fold in self.folds]
+            regression = regress(self.test.features, set_[:, set_[0] >= 0], self.test.design)
+            one, two = self._end(regression, first[at]), self._end(regression, second[at])
+            left = 1 - float(regression.df[0]) / self.test.features.n
+            parts = [self._fold(f, i, j, one.take(f.rows), two.take(f.rows), left) for f in self.folds]
             found[at] = combine(torch.stack(parts))
         return found
 
-    def _fold(self, fold: Fold, i: int, j: int, left: Tensor, right: Tensor) -> Tensor:
-        """Return the log p-value of the rows of a fold."""
+    def _end(self, regression: Regression, variable: Tensor) -> _End:
+        f = self.test.features
+        residual = regression.residuals(gather(f.phi, f.columns(variable[None])))
+        n, k = residual.shape[1:]
+        spread = (residual.mT @ residual / n)[0].expand(n, k, k)
+        if k <= _WIDE:
+            square = (residual[..., :, None] * residual[..., None, :]).flatten(2)
+            spread = spread + regression.fitted(square - square.mean(dim=1, keepdim=True))[0].unflatten(
+                1, (k, k)
+            )
+        return _End(residual[0], spread)
+
+    def _fold(self, fold: Fold, i: int, j: int, one: _End, two: _End, left: float) -> Tensor:
+        """Return the log p-value of the rows of a fold, NaN where the energy says nothing of the pair."""
         h = self.h[fold.rows]
-        score = torch.cat(
-            [
-                torch.einsum("nk,nkl,nl->n", left[at], self._weights(fold.energy, h[at], i, j), right[at])
-                for at in (slice(k, k + _ROWS) for k in range(0, len(h), _ROWS))
-            ]
-        )
-        size = score.square().sum().sqrt()
-        if float(size) == 0:
-            return score.new_tensor(torch.nan)
-        return torch.special.log_ndtr(-score.sum() / size)
+        total, seen, due = h.new_zeros(3, dtype=torch.float64)
+        for start in range(0, len(h), _ROWS):
+            at = slice(start, start + _ROWS)
+            weights = self._weights(fold.energy, h[at], i, j)
+            score = torch.einsum("nk,nkl,nl->n", one.residual[at], weights, two.residual[at])
+            total, seen = total + score.sum(), seen + score.square().sum()
+            turned = weights @ two.spread[at] @ weights.mT
+            due = due + (turned * one.spread[at]).sum()
+        size = torch.maximum(seen, due)
+        if float(size) <= 0:
+            return size.new_tensor(torch.nan)
+        return torch.special.log_ndtr(-total * (left / size).sqrt())
 
     def _weights(self, energy: Energy, h: Tensor, i: int, j: int) -> Tensor:
         """Return C (n, K_i, K_j)."""
@@ -103,9 +130,30 @@ class LearnedTest:
             h, at_i, one.values.expand(len(h), -1, -1), at_j, two.values.expand(len(h), -1, -1)
         )
         value = value.double()
+        rounding = _SILENT * value.abs().amax().clamp(min=1.0)
         value = value - (one.weight[:, None] * value).sum(dim=1, keepdim=True)
         value = value - (two.weight * value).sum(dim=2, keepdim=True)
+        value = value * (value.abs() > rounding)
         return one.dual.mT @ value @ two.dual
+
+
+@dataclass(frozen=True, eq=False)
+class _End:
+    """What a set leaves of a variable.
+
+    Attributes
+    ----------
+    residual : Tensor of shape (n, K)
+    spread : Tensor of shape (n, K, K)
+        Its conditional covariance, fitted.
+    """
+
+    residual: Tensor
+    spread: Tensor
+
+    def take(self, rows: Tensor) -> _End:
+        """Return some rows."""
+        return _End(self.residual[rows], self.spread[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +185,7 @@ def _basis(layout: Layout, test: EdgeTest, variable: int, place: int) -> _Basis:
         phi = torch.as_tensor(continuous_features(f.n, width), device=f.device)[rank]
         values = grid[:, None]
     else:
-        columns = layout.columns(place)
-        start, m = columns.start - layout.n_continuous, columns.stop - columns.start
-        values = layout.level_rows()[start : start + m, start : start + m].to(f.device)
-        weight = torch.tensor(layout.shares[start : start + m], dtype=torch.float64, device=f.device)
+        values, weight = (part.to(f.device) for part in level_grid(layout, place))
         phi = values[:, 1:]
     gram = phi.mT @ (weight[:, None] * phi)
     factor = torch.linalg.cholesky(gram + 1e-6 * torch.eye(len(gram)).to(gram))

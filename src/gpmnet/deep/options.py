@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpmnet.errors import InputError
+from gpmnet.local.checks import check_choice, check_number, check_type
 from gpmnet.local.engine import LocalOptions
 
 BASES = ("pairwise", "normal")
@@ -31,7 +31,7 @@ class DeepOptions:
         Training of the deep energy by Adam: most steps, rows a step, rate, and steps without a better held-out
         loss before it stops.
     held_out : float
-        Share of the rows that decides when to stop and which penalty is best.
+        Share of the rows, at most 0.9, that decides when to stop and which penalty is best.
     omega_rows : int
         Rows of a step over which the penalised Omega is averaged.
     most_pairs : int
@@ -57,15 +57,13 @@ class DeepOptions:
     checkpoint: str | Path | None = None
 
     def __post_init__(self) -> None:
-        if self.base not in BASES:
-            raise InputError(f"base must be one of {', '.join(BASES)}; got {self.base!r}")
-        if self.n_folds < 2:
-            raise InputError(f"n_folds must be at least 2; got {self.n_folds}")
-        if not 0 < self.held_out < 1:
-            raise InputError(f"held_out must be between 0 and 1; got {self.held_out}")
-        if self.lam is not None and not self.lam >= 0:
-            raise InputError(f"lam must be a number from 0 up; got {self.lam}")
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.type in ("int", "float") and not value > 0 and each.name != "steps":
-                raise InputError(f"{each.name} must be positive; got {value}")
+        check_choice(self, "base", BASES)
+        if self.lam is not None:
+            check_number(self, "lam", 0.0)
+        for name, least in (("n_functions", 1), ("n_folds", 2), ("steps", 0), ("batch", 1), ("patience", 1)):
+            check_number(self, name, least, integer=True)
+        for name in ("omega_rows", "most_pairs"):
+            check_number(self, name, 1, integer=True)
+        check_number(self, "learning_rate", 0.0, open_low=True)
+        check_number(self, "held_out", 0.0, 0.9, open_low=True)
+        check_type(self, "local", LocalOptions)

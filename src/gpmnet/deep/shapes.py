@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gpmnet.energies import Energy
+from gpmnet.energies import Energy, Layout
 from gpmnet.local.shapes import GRID
 
 _MOST_ROWS = 64  # enough for a picture
@@ -49,7 +49,13 @@ def _grid(energy: Energy, h: Tensor, variable: int) -> tuple[Tensor, Tensor]:
     if variable < layout.n_continuous:
         values = torch.as_tensor(GRID).to(h)[:, None]
         return values, torch.full((len(values),), 1 / len(values), dtype=torch.float64, device=h.device)
+    values, shares = level_grid(layout, variable)
+    return values.to(h), shares.to(h.device)
+
+
+def level_grid(layout: Layout, variable: int) -> tuple[Tensor, Tensor]:
+    """Return what a discrete variable's columns of h are at each of its m levels, (m, m), and their shares, (m,)."""
     columns = layout.columns(variable)
-    at = slice(columns.start - layout.n_continuous, columns.stop - layout.n_continuous)
-    shares = torch.tensor(layout.shares[at], dtype=torch.float64, device=h.device)
-    return layout.level_rows()[at, at].to(h), shares
+    start, stop = (at - layout.n_continuous for at in (columns.start, columns.stop))
+    shares = torch.tensor(layout.shares[start:stop], dtype=torch.float64)
+    return torch.eye(stop - start, dtype=torch.float64) - shares, shares

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 from torch import Tensor
 
 from gpmnet.energies import Energy, Pairwise, Sum
 from gpmnet.energies.pairwise import features
+from gpmnet.errors import ComputationError
 from gpmnet.objectives import Objective
 from gpmnet.penalties import L1, Penalty
 
@@ -65,6 +65,10 @@ class SparsePairwise:
         Pairs without an interaction, and pairs that are not penalised.
     generator : torch.Generator
         On the CPU.
+
+    Notes
+    -----
+    An objective that draws gets the same draws every time, so that losses before and after a step can be compared.
     """
 
     def __init__(
@@ -80,10 +84,12 @@ class SparsePairwise:
         self.pairwise, self.energy = pairwise, Sum(base, pairwise)
         self.h, self.objective, self.generator = h, objective, generator
         self.closed, self.free = closed, free
+        self.seed = int(torch.randint(2**31, (), generator=generator))
         self.step = 1.0
+        self._initial: Tensor | None = None
         self.scales = _scales(pairwise, h)
         self.fit(None)
-        self.scales.noise = self._noise()
+        self.scales.noise = self._noise().clamp(min=1e-6)
 
     def fit(
         self, penalty: Penalty | None, most_steps: int = 300, report: Callable[[int], None] | None = None
@@ -112,17 +118,17 @@ class SparsePairwise:
     @torch.no_grad()
     def held_out(self, h: Tensor) -> float:
         """Return the mean loss of rows."""
-        return float(self.objective(self.energy, h, self.generator).mean())
+        return float(_mean(self._losses(h)))
 
-    @cache  # noqa: B019 - it lives as long as its rows
     def initial(self) -> Tensor:
-        """Return the norms of a fit that is hardly penalised, for adaptive weights: (d, d)."""
-        before, step = self._read(), self.step
-        self.fit(L1(0.3 * len(self.h) ** -0.5), most_steps=100)
-        norms = self.norms()
-        self._write(before)
-        self.step = step
-        return norms
+        """Return the norms of a fit that is hardly penalised, for adaptive weights: (d, d). It is made once."""
+        if self._initial is None:
+            before, step = self._read(), self.step
+            self.fit(L1(0.3 * len(self.h) ** -0.5), most_steps=100)
+            self._initial = self.norms()
+            self._write(before)
+            self.step = step
+        return self._initial
 
     @torch.no_grad()
     def norms(self) -> Tensor:
@@ -137,7 +143,9 @@ class SparsePairwise:
         self.step *= 1.2  # shrinks again below where that was too much
         while True:
             # Each pair stands twice in the matrix, hence the twos.
-            theta = self._prox(self._different(y[0] - self.step * 2 * gradient[0] / pair_curvature), penalty)
+            theta = self._different(y[0] - self.step * 2 * gradient[0] / pair_curvature)
+            # The loss does not see a difference between the two, which a concave penalty would blow up.
+            theta = self._prox((theta + theta.mT) / 2, penalty)
             new = [theta, y[1] - self.step * gradient[1], y[2] - self.step * gradient[2] / s.level_curvature]
             change = [a - b for a, b in zip(new, y, strict=True)]
             linear = sum(float((c * g).sum()) for c, g in zip(change, gradient, strict=True))
@@ -148,8 +156,8 @@ class SparsePairwise:
             )
             with torch.no_grad():
                 self._write(new)
-                reached = float(self.objective(self.energy, self.h, self.generator).mean())
-            slack = 1e-5 * (1 + abs(float(loss)))  # single precision
+                reached = float(_mean(self._losses(self.h)))
+            slack = 10 * torch.finfo(self.h.dtype).eps * (1 + abs(float(loss)))  # rounding
             if reached <= float(loss) + linear + square / (2 * self.step) + slack or self.step < 1e-8:
                 return new
             self.step *= 0.6
@@ -157,15 +165,22 @@ class SparsePairwise:
     def _prox(self, theta: Tensor, penalty: Penalty | None) -> Tensor:
         if penalty is None:
             return torch.zeros_like(theta)
-        norms, noise = self._norms(theta), self.scales.noise.clamp(min=1e-6)
+        norms, noise = self._norms(theta), self.scales.noise
         kept = noise * penalty.prox(norms / noise, self.step / self.scales.curvature)
         kept = torch.where(self.free, norms, kept).masked_fill(self.closed, 0.0)
         return theta * self._spread(kept / norms.clamp(min=1e-12))
 
     def _loss_and_gradient(self, x: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         self._write(x)
-        loss = self.objective(self.energy, self.h, self.generator).mean()
+        loss = _mean(self._losses(self.h))
+        if not bool(torch.isfinite(loss)):
+            raise ComputationError(
+                f"the fit of the pairwise family stopped: its objective is {float(loss.detach())}; try another objective"
+            )
         return loss.detach(), self._gradient(loss)
+
+    def _losses(self, h: Tensor) -> Tensor:
+        return self.objective(self.energy, h, torch.Generator().manual_seed(self.seed))
 
     def _gradient(self, loss: Tensor) -> list[Tensor]:
         p, s = self.pairwise, self.scales
@@ -181,7 +196,7 @@ class SparsePairwise:
         total = self.h.new_zeros(self.closed.shape)
         for _ in range(_DRAWS):
             signs = torch.randint(0, 2, (len(self.h),), generator=self.generator).to(self.h) * 2 - 1
-            loss = (signs * self.objective(self.energy, self.h, self.generator)).sum()
+            loss = (signs * self._losses(self.h)).sum()
             total += self._norms(2 * self._gradient(loss)[0]).square() / len(self.h)
         return (total / _DRAWS).sqrt()
 
@@ -218,6 +233,11 @@ class SparsePairwise:
         return theta * (v[:, None] != v[None, :])
 
 
+def _mean(losses: Tensor) -> Tensor:
+    """Return the mean in double precision: a line search looks at small differences of it."""
+    return losses.double().mean()
+
+
 def _block_sums(matrix: Tensor, variable: Tensor, d: int) -> Tensor:
     rows = matrix.new_zeros((d, matrix.shape[1])).index_add(0, variable, matrix)
     return rows.new_zeros((d, d)).index_add(1, variable, rows)
@@ -246,7 +266,8 @@ def _scales(pairwise: Pairwise, h: Tensor) -> Scales:
         if v >= dc:
             block = block - block.mean(dim=0)
             slope[v] = torch.linalg.eigvalsh(block.mT @ block / n)[-1].clamp(min=1e-3)
-    curvature = torch.outer(value, slope) + torch.outer(slope, value)
+    # A level that no row has leaves no curvature.
+    curvature = (torch.outer(value, slope) + torch.outer(slope, value)).clamp(min=1e-3)
     return Scales(root, own_root, curvature, slope[pairwise.variable[dc * k :]], torch.ones_like(curvature))
 
 

@@ -79,13 +79,15 @@ class _State:
         """Go back to a checkpoint."""
 
         def under(prefix: str) -> dict[str, Tensor]:
+            # Clones, since the tensors of a file lie in its bytes.
             return {k.removeprefix(prefix): v.clone() for k, v in tensors.items() if k.startswith(prefix)}
 
         self.deep.load_state_dict(under("now/"))
         self.best_parameters = under("best/") or None
         for name, parameter in self.deep.named_parameters():
             if found := under(f"adam/{name}/"):
-                self.optimiser.state[parameter] = found
+                moved = {k: v if k == "step" else v.to(parameter) for k, v in found.items()}
+                self.optimiser.state[parameter] = moved
         self.generator.set_state(tensors["generator"].cpu())
         step, self.best, best_step = tensors["counters"].tolist()
         self.step, self.best_step = int(step), int(best_step)
@@ -125,7 +127,7 @@ def train(
     rows, held = h[order[:kept]], h[order[kept:]]
     state = _State(deep, torch.optim.Adam(deep.parameters(), lr=options.learning_rate), generator)
     if checkpoint is not None and checkpoint.exists():
-        state.restore(load_state(checkpoint))
+        state.restore(load_state(checkpoint, state.tensors()))
     while state.step < options.steps:
         if state.step % _EVERY == 0:
             if checkpoint is not None and state.step % (10 * _EVERY) == 0:
@@ -174,7 +176,7 @@ def _step(
     for name, term in terms.items():
         if not bool(torch.isfinite(term)):
             raise ComputationError(
-                f"training stopped at step {state.step}: the {name} is {float(term)}; "
+                f"training stopped at step {state.step}: the {name} is {float(term.detach())}; "
                 "try a smaller learning_rate, a larger batch, or another objective"
             )
     state.optimiser.zero_grad()

@@ -153,11 +153,12 @@ class Pairwise(Energy):
         """Return L, up to a constant of each row, with two variables moved over a grid: (n, a, b)."""
         theta, phi = self.interactions(), self.functions(h)
         one, two = self.variable == first, self.variable == second
-        others = phi.masked_fill(one | two, 0.0) @ theta
+        others = phi.masked_fill(one | two, 0.0)
         left, right = self.of(first, here), self.of(second, there)
         value = left @ theta[one][:, two] @ right.mT
-        value = value + (left @ others[:, one, None] + self._own_of(first, here, left)[..., None])
-        return value + (right @ others[:, two, None] + self._own_of(second, there, right)[..., None]).mT
+        on_one, on_two = (others @ theta[:, which] for which in (one, two))
+        value = value + (left @ on_one[..., None] + self._own_of(first, here, left)[..., None])
+        return value + (right @ on_two[..., None] + self._own_of(second, there, right)[..., None]).mT
 
     def functions(self, h: Tensor) -> Tensor:
         """Return phi of rows (n, D): (n, P)."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+
+from gpmnet.errors import ComputationError
 
 
 def best_level(
@@ -17,7 +20,7 @@ def best_level(
     fit : callable
         Fits at a level, starting from the last fit.
     loss : callable
-        Returns the held-out loss of the present fit.
+        Returns the held-out loss of the present fit; one that is not finite is never chosen.
     worse : float
         The path ends where the loss is this much above the least so far.
 
@@ -30,7 +33,12 @@ def best_level(
     losses: list[float] = []
     for level in levels:
         fit(level)
-        losses.append(loss())
+        found = loss()
+        losses.append(found if math.isfinite(found) else math.inf)
         if losses[-1] > min(losses) + worse:
             break
+    if math.isinf(min(losses)):
+        raise ComputationError(
+            "no penalty level has a finite held-out loss; try another objective, or give lam"
+        )
     return levels[losses.index(min(losses))], losses
