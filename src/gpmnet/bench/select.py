@@ -27,6 +27,7 @@ class Filters:
     d: tuple[int, ...] = ()
     n: tuple[int, ...] = ()
     seeds: int | None = None
+    first_seed: int = 0
     kinds: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
     fdr: float | None = None
@@ -42,6 +43,8 @@ class Filters:
                 raise InputError(f"{option} must be positive, got {min(values)}")
         if self.seeds is not None and self.seeds < 1:
             raise InputError(f"--seeds is how many, at least 1; got {self.seeds}")
+        if self.first_seed < 0:
+            raise InputError(f"--first-seed must be 0 or more; got {self.first_seed}")
         if self.fdr is not None and not 0 < self.fdr < 1:
             raise InputError(f"--fdr must be between 0 and 1, got {self.fdr:g}")
 
@@ -88,7 +91,7 @@ def _tasks(name: str, suite: Suite, filters: Filters, tables: Path | None) -> tu
         return [task for grid in suite.grids for task in grid_tasks(grid, filters)], []
     if tables is None:
         raise InputError(f"the suite {name} needs --tables DIR, a folder of folders with tables")
-    if filters.seeds is not None:
+    if filters.seeds is not None or filters.first_seed:
         raise InputError("--seeds is for simulated tasks; a table has no seed")
     found, remarks = find_tables(tables)
     kept: list[Task] = [
@@ -121,5 +124,5 @@ def grid_tasks(grid: Grid, filters: Filters) -> list[Task]:
         if not filters.kinds or kind in filters.kinds
         for n in filters.n or grid.n
         for d in filters.d or grid.d
-        for seed in range(filters.seeds or grid.seeds)
+        for seed in range(filters.first_seed, filters.first_seed + (filters.seeds or grid.seeds))
     ]

@@ -86,10 +86,11 @@ SUITES: dict[str, Suite] = {
         (*ENGINES, "partial-corr", "glasso", "glasso-ebic", "npn", "npn-ebic"),
     ),
     "parity": Suite(
-        "No pairwise signal: parity of three, discrete and continuous, and products; n = 1000.",
+        "No pairwise signal: parity of three, of five and of blocks of three, and products; n = 2000.",
         (
-            Grid("parity", ("discrete", "continuous"), (3, 9), options={"block": 3}),
-            Grid("product", ("continuous",), (3, 9)),
+            Grid("parity", ("discrete", "continuous"), (3, 5), (2000,)),
+            Grid("parity", ("discrete", "continuous"), (9,), (2000,), options={"block": 3}),
+            Grid("product", ("continuous",), (3, 9), (2000,)),
         ),
         (*ENGINES, *RIVALS, "rcit"),
     ),
