@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PROJECT := pyproject.toml constraints.txt
 
-.PHONY: demo test lint types check benchmarks clean
+.PHONY: demo test lint types check docs benchmarks clean
 
 demo: .venv/installed-demo
 	$(BIN)/gpmnet demo
@@ -22,6 +22,10 @@ types: .venv/installed-test
 check: .venv/installed-test
 	$(BIN)/pytest -n 2 --dist worksteal
 
+# The site with its gallery, minutes; warnings are errors. Nothing is downloaded once the extra is installed.
+docs: .venv/installed-docs
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+
 benchmarks: .venv/installed-test
 	$(BIN)/python benchmarks/encode.py
 
@@ -36,5 +40,9 @@ $(BIN)/python:
 	$(PIP) -e '.[test,baselines]'
 	touch $@ .venv/installed-demo
 
+.venv/installed-docs: $(PROJECT) | $(BIN)/python
+	$(PIP) -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache
+	rm -rf .venv build dist .mypy_cache .ruff_cache docs/_build docs/_demo docs/gallery

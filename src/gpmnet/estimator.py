@@ -72,7 +72,9 @@ class GPM(BaseEstimator):
         The table as it was understood.
     timings_ : dict
         Seconds per phase.
-    feature_names_in_, n_features_in_
+    feature_names_in_ : ndarray of str
+    n_features_in_ : int
+        Columns of the table, by name and number.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def strength(omega: Tensor, layout: Layout) -> Tensor:
 
     .. math:: \Omega_{ij} / \sqrt{\Omega_{ii} \Omega_{jj}},
 
-    which is |partial correlation| for Gaussian data. In a mixed pair only the continuous variable scales,
+    which is ``|partial correlation|`` for Gaussian data. In a mixed pair only the continuous variable scales,
     :math:`\Omega_{ij} / \sqrt{\Omega_{jj}}`, which frees it of the unit of z; a pair of discrete ones is a norm of log odds
     ratios and stays. The diagonal is 0.
     """

@@ -29,7 +29,7 @@ PATH_RATIO = 0.01
 
 @dataclass(kw_only=True, eq=False)
 class Glasso(Baseline):
-    """Sparse inverse covariance; an edge is a non-zero entry, its weight |partial correlation|.
+    """Sparse inverse covariance; an edge is a non-zero entry, its weight ``|partial correlation|``.
 
     Columns are standardised. Discrete and mixed data are given as integer codes taken for numbers, which is
     how they must have reached this method in the paper; the order of the categories then matters.

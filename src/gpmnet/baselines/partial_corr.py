@@ -20,7 +20,7 @@ class PartialCorrelations(Baseline):
 
     With r the partial correlation of a pair, ``t = r sqrt(df / (1 - r^2))`` has Student's distribution with
     ``df = n - d`` for Gaussian data without the edge; it is the t-statistic of the one variable in the
-    regression of the other on all. Discrete columns enter as integer codes. The weight is |r|.
+    regression of the other on all. Discrete columns enter as integer codes. The weight is ``|r|``.
 
     Parameters
     ----------

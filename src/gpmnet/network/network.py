@@ -322,16 +322,16 @@ class MarkovNetwork:
     def export(self, path: str | Path, *, format: str | None = None, spreadsheet_safe: bool = False) -> Path:
         """Write the edges for other programs, whole or not at all; the suffix chooses the format.
 
-        ============  ===============  ==================================================================
-        suffix        format           content
-        ============  ===============  ==================================================================
-        .graphml      "graphml"        networkx, igraph, Gephi, Cytoscape
-        .gexf         "gexf"           Gephi
-        .json         "json"           node-link, as networkx and D3 read it
-        .csv .parquet "edges"          one row an edge, with its statistics
-        .dot .gv      "dot"            Graphviz
-        .npz          "adjacency"      scipy.sparse; with this format also a dense .csv or .parquet
-        ============  ===============  ==================================================================
+        =============  ===========  ==================================================================
+        suffix         format       content
+        =============  ===========  ==================================================================
+        .graphml       "graphml"    networkx, igraph, Gephi, Cytoscape
+        .gexf          "gexf"       Gephi
+        .json          "json"       node-link, as networkx and D3 read it
+        .csv .parquet  "edges"      one row an edge, with its statistics
+        .dot .gv       "dot"        Graphviz
+        .npz           "adjacency"  scipy.sparse; with this format also a dense .csv or .parquet
+        =============  ===========  ==================================================================
 
         See `gpmnet.network.export` for how names are written.
 

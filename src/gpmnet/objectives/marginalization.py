@@ -27,7 +27,7 @@ class Marginalisation:
 
     On a finite table the raw loss of a flexible energy has no minimum: a state that no row has appears in the second
     sum alone, and making it impossible sends the loss to minus infinity. Hence the cap: the second sum takes
-    min(r, cap). Given x_-v, level k of true probability q_k then adds q_k r^2 / 2 - min(r, cap), which is least at
+    min(r, cap). Given the rest of x, level k of true probability q_k then adds q_k r^2 / 2 - min(r, cap), which is least at
     r = 1 / q_k where q_k >= 1 / cap, so that common levels are estimated as published and nothing is gained by making
     a level rarer than 1 / cap. The ridge rho on the log odds settles what the cap leaves flat.
 

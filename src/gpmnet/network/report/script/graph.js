@@ -60,7 +60,8 @@
       cy.$(".faded, .chosen").removeClass("faded chosen");
       if (!item) return;
       const element = elementOf(item);
-      const lit = item.a ? element.union(element.connectedNodes()) : element.closedNeighborhood(":visible");
+      const edges = item.a ? element : element.connectedEdges(":visible"); // not those of pairs that only came close
+      const lit = element.union(edges).union(edges.connectedNodes());
       cy.elements().not(lit).addClass("faded");
       if (item === gpm.state.chosen) element.addClass("chosen");
     });
