@@ -168,7 +168,8 @@ class GPM(BaseEstimator):
 
     def _about(self, seed: int) -> dict[str, Any]:
         """Return what is needed to repeat the fit, as plain data for the report."""
-        settings = {k: v for k, v in self.get_params(deep=False).items() if k != "options"}
+        only_deep = ("energy", "objective", "penalty") if self.engine == "local" else ()
+        settings = {k: v for k, v in self.get_params(deep=False).items() if k not in ("options", *only_deep)}
         packages = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
         return {
             "settings": settings | {"random_state": seed},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpmnet.errors import InputError
 from gpmnet.network.text import counted, short
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ def _listed(names: tuple[str, ...], most: int = 5) -> str:
 
 def compare(here: MarkovNetwork, there: MarkovNetwork) -> Comparison:
     """Return what two networks share and where they differ, by the names of the variables."""
+    if not hasattr(there, "pairs"):
+        raise InputError(f"a network is compared with another network, not with {type(there).__name__}")
     both = set(here.names) & set(there.names)
     place = {name: at for at, name in enumerate(here.names)}
     figures = [_figures(network, both, place) for network in (here, there)]

@@ -22,7 +22,7 @@ def keep_or_fail(raw: RawTable, schema: Schema) -> NDArray[np.intp]:
         complete = len(keep_complete(raw, schema, least=0))
         raise InputError(
             f"{len(gaps)} column{'s' * (len(gaps) > 1)} with missing values (NaN): {quote_all(worst)}; choose "
-            f'missing="drop" to keep the {complete:,} complete rows of {schema.n_rows:,}, or give the '
+            f'missing="drop" (--missing drop) to keep the {complete:,} complete rows of {schema.n_rows:,}, or give the '
             'columns you can spare the kind "ignored"'
         )
     return np.arange(schema.n_rows)
