@@ -4,23 +4,6 @@ import sys
 import pytest
 
 from gpmnet.bench import METHODS, SUITES, load_rows
-from gpmnet.cli import main
-
-
-@pytest.fixture
-def gpmnet(monkeypatch, capsys):
-    """Run the program in this process: (exit code, stdout, stderr)."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gpmnet", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        return (code, *capsys.readouterr())
-
-    return run
 
 
 def test_list_names_suites_methods_and_what_is_missing(gpmnet, monkeypatch):

@@ -335,12 +335,12 @@ def _mask(pairs: NDArray[np.intp] | None, order: NDArray[np.intp], d: int, devic
 
 
 def _given(found: Searched, first: Tensor, second: Tensor) -> Tensor:
-    """Return both ends' neighbours without the pair itself, or the first end's where they are too many: (B, s; -1 pads)."""
+    """Return both ends' neighbours without the pair itself, or the smaller set where they are too many: (B, s; -1 pads)."""
     sets = []
     for i, j in zip(first.tolist(), second.tolist(), strict=True):
-        one, two = found.members[i].tolist(), found.members[j].tolist()
-        both = {*one, *two} - {i, j, -1}
-        sets.append(sorted(both if len(both) <= found.most else {*one} - {i, j, -1}))
+        one, two = ({*found.members[node].tolist()} - {i, j, -1} for node in (i, j))
+        both = one | two
+        sets.append(sorted(both if len(both) <= found.most else min(one, two, key=len)))
     widest = max(map(len, sets), default=0)
     rows = [row + [-1] * (widest - len(row)) for row in sets]
     return torch.tensor(rows, dtype=torch.int64, device=first.device).reshape(len(rows), widest)
