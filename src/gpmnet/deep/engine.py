@@ -340,7 +340,8 @@ def _given(found: Searched, first: Tensor, second: Tensor) -> Tensor:
     for i, j in zip(first.tolist(), second.tolist(), strict=True):
         one, two = ({*found.members[node].tolist()} - {i, j, -1} for node in (i, j))
         both = one | two
-        sets.append(sorted(both if len(both) <= found.most else min(one, two, key=len)))
+        smaller = one if len(one) <= len(two) else two
+        sets.append(sorted(both if len(both) <= found.most else smaller))
     widest = max(map(len, sets), default=0)
     rows = [row + [-1] * (widest - len(row)) for row in sets]
     return torch.tensor(rows, dtype=torch.int64, device=first.device).reshape(len(rows), widest)
