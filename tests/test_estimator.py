@@ -54,6 +54,18 @@ def test_clone_and_pipeline():
     assert pipeline[-1].network_.n_edges == 2
 
 
+def test_the_edges_do_not_depend_on_the_seed():
+    rng = np.random.default_rng(0)
+    frame = simulate("random", kind="mixed", d=8, n=300, seed=1).frame()
+    frame["count"] = rng.poisson(np.exp(frame["x1"].rank(pct=True)))
+    one, other = (
+        GPM(random_state=seed).fit(frame, kinds={"count": "continuous"}).network_ for seed in (0, 1)
+    )
+    assert one.n_edges > 0
+    for name in ("p_value", "strength", "sign", "is_edge"):
+        np.testing.assert_array_equal(getattr(one.pairs, name), getattr(other.pairs, name))
+
+
 def test_same_seed_same_bytes_and_other_threads_same_edges():
     sample = simulate("random", kind="mixed", d=8, n=300, seed=1)
     one, two = (GPM(n_jobs=1).fit(sample.frame()) for _ in range(2))

@@ -55,7 +55,8 @@ class GPM(BaseEstimator):
     n_jobs : int or None
         Threads; None leaves the setting of torch alone.
     random_state : int, RandomState or None
-        Seed of tie-breaking and of the joint features.
+        Seed of the random parts: of Omega and the shapes of edges (ties, joint features), and of the deep engine's training.
+        Edges, p-values and strengths of the local engine do not depend on it.
     energy, objective, penalty : str
         Of the deep engine: what is learned on top of pairwise terms (a key of `gpmnet.energies.ENERGIES`), the loss (of
         `gpmnet.objectives.OBJECTIVES`), the penalty on Omega (of `gpmnet.penalties.PENALTIES`).

@@ -13,10 +13,10 @@ from gpmnet.table import load_table
 def features_of():
     """Return the features of a frame or array."""
 
-    def _features(data, kinds=None, n_joint=50, k=3):
+    def _features(data, kinds=None, k=3, seed=0):
         frame = data if isinstance(data, pd.DataFrame) else pd.DataFrame(np.asarray(data)).add_prefix("x")
-        encoded = load_table(frame, kinds=kinds).encode(0)
-        return build_features(encoded, k, n_joint, 0, "cpu", torch.float64)
+        encoded = load_table(frame, kinds=kinds).encode(seed)
+        return build_features(encoded, k, 20, seed, "cpu", torch.float64)
 
     return _features
 
@@ -25,7 +25,7 @@ def features_of():
 def test_of(features_of):
     """Return the edge test of a frame or array."""
 
-    def _test(data, kinds=None, n_joint=50, interactions=True):
-        return EdgeTest(features_of(data, kinds, n_joint), DesignOptions(), TestOptions(interactions))
+    def _test(data, kinds=None, interactions=True):
+        return EdgeTest(features_of(data, kinds), DesignOptions(), TestOptions(interactions))
 
     return _test

@@ -39,3 +39,33 @@ def test_the_order_of_columns_does_not_matter(features_of):
     there, back = features_of(frame), features_of(frame[["c", "a", "b"]])
     torch.testing.assert_close(there.weights[[2, 0, 1]], back.weights[:3])
     torch.testing.assert_close(there.phi[:, [6, 7, 8, 0, 1, 2, 3, 4, 5]], back.phi[:, :9])
+
+
+def test_rows_with_equal_values_have_equal_features_whatever_the_seed(features_of):
+    rng = np.random.default_rng(0)
+    values = np.column_stack(
+        [rng.poisson(3, 300) + 0.0, np.maximum(rng.normal(size=300), 0), rng.normal(size=300)]
+    )
+    frame = pd.DataFrame(values, columns=["count", "zeros", "free"])
+    kinds = dict.fromkeys(frame, "continuous")
+    one, other = (features_of(frame, kinds, seed=seed) for seed in (0, 1))
+    torch.testing.assert_close(one.phi, other.phi)
+    torch.testing.assert_close(one.middle, other.middle)
+    for at, name in enumerate(frame):
+        first = frame.groupby(name)[name].transform(lambda group: group.index[0]).tolist()
+        torch.testing.assert_close(one.phi[:, 3 * at : 3 * at + 3], one.phi[first][:, 3 * at : 3 * at + 3])
+        torch.testing.assert_close(one.middle[:, at], one.middle[first][:, at])
+        block = one.phi[:, 3 * at : 3 * at + 3]
+        torch.testing.assert_close(block.T @ block / 300, torch.eye(3, dtype=block.dtype), atol=1e-3, rtol=0)
+    assert not torch.equal(one.linear, other.linear)  # a density needs the noise
+    order = np.argsort(frame["count"])
+    assert (np.diff(one.middle[order, 0]) >= -1e-12).all()
+
+
+def test_scores_of_ties_are_the_mean_over_ways_to_break_them(features_of):
+    frame = pd.DataFrame({"count": np.random.default_rng(1).poisson(2, 60), "other": np.arange(60.0)})
+    kinds = dict.fromkeys(frame, "continuous")
+    broken = [features_of(frame, kinds, seed=seed).linear[:, 0] for seed in range(500)]
+    torch.testing.assert_close(
+        features_of(frame, kinds).middle[:, 0], torch.stack(broken).mean(dim=0), atol=0.06, rtol=0
+    )

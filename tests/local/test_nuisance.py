@@ -41,16 +41,22 @@ def test_a_saturated_table_removes_any_function_of_its_cells(features_of):
     assert float(left.abs().max()) < 1e-6
 
 
-def test_joint_features_see_what_additive_ones_cannot(features_of):
-    z1, z2 = FRAME["z1"].to_numpy(), FRAME["z2"].to_numpy()
-    y = torch.tensor(np.tanh(z1 * z2))[None, :, None]
+def test_products_see_what_additive_columns_cannot(features_of):
+    f = features_of(FRAME)
+    y = torch.tensor(np.tanh(FRAME["z1"] * FRAME["z2"]).to_numpy())[None, :, None]
     share = {}
-    for n_joint in (10, 100):
-        left = regress(
-            features_of(FRAME, n_joint=n_joint), torch.tensor([[0, 1]]), DesignOptions()
-        ).residuals(y)
-        share[n_joint] = float(left.square().mean() / y.var())
-    assert share[100] < 0.1 < share[10] + 0.1
+    for most in (0, 20):
+        left = regress(f, torch.tensor([[0, 1]]), DesignOptions(most_products=most)).residuals(y)
+        share[most] = float(left.square().mean() / y.var())
+    assert share[20] < 0.1 < 0.8 < share[0]
+
+
+def test_an_effect_that_changes_with_a_level_is_regressed_away(features_of):
+    f = features_of(FRAME)
+    slope = np.array([-1.0, 0.0, 2.0])[FRAME["d1"]] * np.array([1.0, -1.0])[FRAME["d2"]]
+    y = torch.tensor(slope * np.tanh(FRAME["z1"]).to_numpy())[None, :, None]
+    left = regress(f, torch.tensor([[2, 0, 3]]), DesignOptions()).residuals(y)
+    assert float(left.square().mean() / y.var()) < 0.01
 
 
 def test_batches_cover_every_set_once_and_do_not_change_the_answer(features_of):
@@ -72,7 +78,7 @@ def test_designs_of_wide_discrete_members_fit_the_budget(features_of):
     rng = np.random.default_rng(0)
     wide = {f"w{k}": rng.integers(0, 30, N) for k in range(4)}
     frame = pd.DataFrame(wide | {"n1": rng.integers(0, 2, N), "n2": rng.integers(0, 2, N)})
-    f = features_of(frame, kinds=dict.fromkeys(frame, "discrete"), n_joint=10)
+    f = features_of(frame, kinds=dict.fromkeys(frame, "discrete"))
     given = torch.tensor([[0, 1], [0, 2], [1, 2], [2, 3], [0, 4], [0, 5], [1, 4], [4, 5]] * 4)
     budget = 400 * N
     options = DesignOptions(most_cells=0)

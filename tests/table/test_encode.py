@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, rankdata
 
 from gpmnet.table import centred_indicators, load_table, normal_scores
-from gpmnet.table.encode import normal_quantiles, values_at_scores
+from gpmnet.table.encode import normal_quantiles, scores_and_ties, values_at_scores
 
 columns = arrays(
     np.float64, st.tuples(st.integers(2, 40), st.integers(1, 5)), elements=st.floats(-1e6, 1e6, width=32)
@@ -109,3 +109,15 @@ def test_encoded_table_keeps_the_order_of_the_variables():
     np.testing.assert_array_equal(encoded.codes, values[:, [0, 2]])
     assert encoded.n_levels.tolist() == [3, 2]
     assert np.corrcoef(encoded.scores[:, 1], values[:, 3])[0, 1] > 0.98
+
+
+def test_ties_are_told_by_the_numbers_of_the_distinct_values():
+    rng = np.random.default_rng(0)
+    values = np.column_stack(
+        [rng.normal(size=50), rng.poisson(2, 50), rng.normal(size=50), rng.integers(0, 9, 50)]
+    )
+    for block in (1, 3, 512):
+        _, tied, groups = scores_and_ties(values, names(4), columns_per_block=block)
+        assert tied.tolist() == [1, 3]
+        expected = [np.unique(values[:, at], return_inverse=True)[1] for at in tied]
+        np.testing.assert_array_equal(groups.T, expected)

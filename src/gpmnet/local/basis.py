@@ -3,7 +3,7 @@ r"""F(x_N): what a node model knows of the neighbours, and how it changes with e
 .. math:: F(x_N) = [\,1,\ (z_k, \cos \pi u_k, \cos 2 \pi u_k)_{k\ \text{continuous}},\
           (\text{indicators})_{k\ \text{discrete}},\ (\tanh(w_r^\top x_N + b_r) - m_r)_{r = 1..R}\,]
 
-with the directions of the joint features that the tests use too, and their means m over the rows.
+with random directions w, and the means m of the joint features over the rows.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class LocalOptions:
     n_features : int
         K, features of a continuous variable.
     joint_share : float
-        Joint random features of a conditioning set, as a share of the rows ...
+        Products of functions of several members of a conditioning set, as a share of the rows ...
     most_joint : int
         ... and at most this many.
     enter : float
@@ -207,12 +207,12 @@ class LocalEngine:
         o = self.options
         report = progress or (lambda phase, done, total: None)
         n, d = encoded.n_rows, len(encoded.names)
-        n_joint = int(min(o.most_joint, max(10, o.joint_share * n)))
+        n_products = int(min(o.most_joint, max(10, o.joint_share * n)))
         small = d <= o.all_pairs_up_to
         dtype = torch.float64 if small else torch.float32
         n_features = min(o.n_features, max(1, n - 2))  # no more than the rows can tell apart
-        features = build_features(encoded, n_features, n_joint, self.seed, self.device, dtype)
-        design = o.design or DesignOptions(n_cosines=round(2 * n**0.15))
+        features = build_features(encoded, n_features, o.node.most(n), self.seed, self.device, dtype)
+        design = o.design or DesignOptions(round(2 * n**0.15), n_products)
         test = EdgeTest(features, design, o.test)
         most = self._most(features, design)
         settings = SearchOptions(o.enter if small else min(o.enter, o.enter_share / d), most)
@@ -230,9 +230,9 @@ class LocalEngine:
 
     def _most(self, features: Features, design: DesignOptions) -> int:
         """Return how many neighbours a set may have: a design takes at most a quarter of the rows."""
-        joint = features.weights.shape[1]
         per_variable = 1 + design.n_cosines
-        return int(max(1, min(self.options.most_neighbours, (features.n / 4 - joint) // per_variable)))
+        room = (features.n / 4 - design.most_products) // per_variable
+        return int(max(1, min(self.options.most_neighbours, room)))
 
     def _sparse_search(
         self,

@@ -5,8 +5,9 @@ A continuous variable with normal score z and rank :math:`u = \Phi(z)` has the b
 .. math:: c \tanh(z / c), \quad \cos 2\pi u, \quad \cos 3\pi u, \ldots
 
 orthonormalised over the rows. The first one is all but linear, so that Gaussian data lose nothing; all of them are
-bounded, so that sums of their products have normal tails even where a billion pairs are tested. A discrete
-variable with M levels has M - 1 centred indicators.
+bounded, so that sums of their products have normal tails even where a billion pairs are tested. Rows with equal values
+have equal features: their mean over the ranks that the rows share. A discrete variable with M levels has M - 1
+centred indicators.
 """
 
 from __future__ import annotations
@@ -38,11 +39,16 @@ class Features:
     start, width : Tensor of shape (d,)
         First column and number of columns of each variable's block.
     linear : Tensor of shape (n, L + 1)
-        Coordinates of the joint features: z of a continuous variable, standardised indicators of a discrete one.
+        Coordinates of the node models: z of a continuous variable (ties broken at random, since score matching needs
+        a density), standardised indicators of a discrete one.
+    middle : Tensor of shape (n, L + 1)
+        The same with the mean z of the rows that share a value: what the tests condition on.
     linear_start, linear_width : Tensor of shape (d,)
     weights : Tensor of shape (L + 1, R)
-        Directions of the joint features, keyed by the variables' names so that column order does not matter.
+        Directions of the node models' joint features, keyed by the variables' names so that column order does not matter.
     shifts : Tensor of shape (R,)
+    key : Tensor of shape (d,)
+        A hash of each variable's name, to order what is otherwise alike.
     codes : Tensor of shape (n, d)
         Codes of the discrete variables, zero for the others.
     levels : Tensor of shape (d,)
@@ -53,10 +59,12 @@ class Features:
     start: Tensor
     width: Tensor
     linear: Tensor
+    middle: Tensor
     linear_start: Tensor
     linear_width: Tensor
     weights: Tensor
     shifts: Tensor
+    key: Tensor
     codes: Tensor
     levels: Tensor
 
@@ -128,7 +136,7 @@ def build_features(
 ) -> Features:
     """Return the features of an encoded table.
 
-    Memory: n (sum of widths + d) values of `dtype` for `phi` and `linear`.
+    Memory: n (sum of widths + d) values of `dtype` for `phi` and `linear`, and n d more if columns have ties.
     """
     n, d = encoded.n_rows, len(encoded.names)
     discrete = encoded.is_discrete
@@ -147,8 +155,10 @@ def build_features(
         phi[:, torch.as_tensor(start[of] + within)] = blocks
         share = torch.as_tensor((indicators > 0).mean(axis=0), device=device, dtype=dtype)
         linear[:, torch.as_tensor(linear_start[of] + within)] = blocks / Features.level_spread(share)
-    table = torch.as_tensor(continuous_features(n, k), device=device, dtype=dtype)
-    quantiles = torch.as_tensor(normal_quantiles(n), device=device, dtype=dtype)
+    at_ranks = torch.as_tensor(
+        np.column_stack([normal_quantiles(n), continuous_features(n, k)]), device=device
+    )
+    quantiles, table = at_ranks[:, 0].to(dtype), at_ranks[:, 1:].to(dtype)
     continuous = np.flatnonzero(~discrete)
     for chunk in np.array_split(np.arange(len(continuous)), max(1, len(continuous) // 4096)):
         rank = _ranks(torch.as_tensor(encoded.scores[:, chunk], device=device))
@@ -156,6 +166,8 @@ def build_features(
         columns = torch.as_tensor(start[at][:, None] + np.arange(k)).reshape(-1)
         phi[:, columns] = table[rank].reshape(n, -1)
         linear[:, torch.as_tensor(linear_start[at])] = quantiles[rank]
+    tied = continuous[encoded.tied]
+    middle = _average_ties(phi, linear, at_ranks, encoded.groups, start[tied], linear_start[tied])
     codes = torch.zeros((n, d), dtype=torch.int64 if discrete.any() else torch.int8, device=device)
     codes[:, torch.as_tensor(np.flatnonzero(discrete))] = torch.as_tensor(
         encoded.codes.astype(np.int64), device=device
@@ -166,13 +178,61 @@ def build_features(
         start=torch.as_tensor(start, device=device),
         width=torch.as_tensor(width, device=device),
         linear=linear,
+        middle=middle,
         linear_start=torch.as_tensor(linear_start, device=device),
         linear_width=torch.as_tensor(linear_width, device=device),
         weights=torch.as_tensor(weights, device=device, dtype=dtype),
         shifts=torch.as_tensor(shifts, device=device, dtype=dtype),
+        key=torch.as_tensor(_uniform(list(encoded.names), 1, 0)[:, 0], device=device),
         codes=codes,
         levels=torch.as_tensor(levels, device=device),
     )
+
+
+def _average_ties(
+    phi: Tensor,
+    linear: Tensor,
+    at_ranks: Tensor,
+    groups: NDArray[np.int32],
+    start: NDArray[np.int64],
+    linear_start: NDArray[np.int64],
+) -> Tensor:
+    """Give rows that share a value the same features, in place, and return `Features.middle`.
+
+    `at_ranks`, (n, 1 + k), holds z and the features at each rank; the other arguments are those of the tied variables.
+    """
+    middle = linear.clone() if len(start) else linear
+    slots = np.arange(at_ranks.shape[1] - 1)
+    for first in range(0, len(start), 1024):
+        at = slice(first, first + 1024)
+        group = torch.as_tensor(groups[:, at].astype(np.int64), device=phi.device)
+        means = _tied_means(at_ranks, group)
+        columns = torch.as_tensor(start[at][:, None] + slots).flatten()
+        phi[:, columns] = _orthonormal(means[..., 1:]).flatten(1).to(phi.dtype)
+        middle[:, torch.as_tensor(linear_start[at])] = means[..., 0].to(phi.dtype)
+    return middle
+
+
+def _tied_means(values: Tensor, group: Tensor) -> Tensor:
+    """Return the means of values at the ranks, (n, k), over the ranks that rows with equal values share: (n, c, k).
+
+    `group`, (n, c), numbers the distinct values of c variables in increasing order.
+    """
+    count = torch.zeros((int(group.max()) + 1, group.shape[1]), dtype=torch.int64, device=group.device)
+    count.scatter_add_(0, group, torch.ones_like(group))
+    stop = count.cumsum(dim=0)
+    sums = torch.cat([torch.zeros_like(values[:1]), values.cumsum(dim=0)])
+    mean = (sums[stop] - sums[stop - count]) / count.clamp(min=1)[..., None]
+    return mean.gather(0, group[..., None].expand(-1, -1, values.shape[1]))
+
+
+def _orthonormal(block: Tensor) -> Tensor:
+    """Return features (n, c, k) of c variables, each variable's centred and orthonormalised in their order."""
+    value = (block - block.mean(dim=0)).permute(1, 2, 0)
+    gram = value @ value.mT / value.shape[2]
+    gram.diagonal(dim1=1, dim2=2).add_(1e-6)  # few values may leave fewer directions than features
+    white = torch.linalg.solve_triangular(torch.linalg.cholesky(gram), value, upper=False)
+    return white.permute(2, 0, 1)
 
 
 def _ranks(scores: Tensor) -> Tensor:

@@ -90,12 +90,7 @@ def judge(
 def _second_first(features: Features, a: Tensor, b: Tensor) -> Tensor:
     """Return where the second set is to be asked first: it is smaller, or comes first in a hash of the names."""
     size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
-    key_a, key_b = (
-        torch.where(x >= 0, features.weights[features.linear_start[x.clamp(min=0)], 0].double(), 0.0).sum(
-            dim=1
-        )
-        for x in (a, b)
-    )
+    key_a, key_b = (torch.where(x >= 0, features.key[x.clamp(min=0)], 0.0).sum(dim=1) for x in (a, b))
     return (size_b < size_a) | ((size_b == size_a) & (key_b < key_a))
 
 

@@ -45,7 +45,7 @@ class NodeOptions:
     joint_share : float
         Joint features of two neighbours or more, as a share of the rows ...
     most_joint : int
-        ... and at most this many (and no more than the tests use).
+        ... and at most this many.
     score_ridge, logistic_ridge : float
         Ridge penalties on the linear terms, relative to the scale of the Hessian and of F.
     ridges : tuple of float
@@ -73,9 +73,11 @@ class NodeOptions:
 
     def n_joint(self, features: Features, n_members: int) -> int:
         """Return how many joint features a neighbourhood of some size has."""
-        if n_members < 2:
-            return 0
-        return min(self.most_joint, int(self.joint_share * features.n), features.weights.shape[1])
+        return self.most(features.n) if n_members > 1 else 0
+
+    def most(self, n: int) -> int:
+        """Return how many joint features a neighbourhood has at most, with n rows."""
+        return min(self.most_joint, int(self.joint_share * n))
 
 
 @dataclass(frozen=True, eq=False)

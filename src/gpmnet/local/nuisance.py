@@ -3,22 +3,24 @@ r"""What a set of variables says about another one: ridge regression on flexible
 The design of a conditioning set S is
 
 .. math:: F(x_S) = [\,z_k,\ \cos m\pi u_k\ (m = 1..W)\,]_{k \in S\ \text{continuous}},\ [\text{indicators}],\
-          [\tanh(w_r^\top x_S + b_r)]_{r = 1..R}
+          [\text{products of functions of several members}]
 
 with one indicator per configuration of the discrete members where their joint table is small against the rows
-(the regression is then exact), and one per level otherwise. All sets of one shape are regressed in one batch.
+(the regression is then exact), and one per level otherwise; for the products see `products`. All sets of one shape are
+regressed in one batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from gpmnet.local.checks import check_number
-from gpmnet.local.features import Features, gather, joint_arguments
+from gpmnet.local.features import Features, gather
+from gpmnet.local.products import Shape, functions, highest_degree, n_products, products
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class DesignOptions:
     ----------
     n_cosines : int
         W, cosines of the rank per continuous variable; 2 n^0.15 (6 for 1,000 rows, 8 for 10,000) in the engine.
+    most_products : int
+        Products of functions of several members of a set; a tenth of the rows in the engine.
     ridge : float
         Penalty relative to the variance of a standardised column.
     rows_per_cell : int
@@ -38,12 +42,14 @@ class DesignOptions:
     """
 
     n_cosines: int = 6
+    most_products: int = 100
     ridge: float = 1e-3
     rows_per_cell: int = 10
     most_cells: int = 256
 
     def __post_init__(self) -> None:
         check_number(self, "n_cosines", 0, integer=True)
+        check_number(self, "most_products", 0, integer=True)
         check_number(self, "ridge", 0.0, open_low=True)
         check_number(self, "rows_per_cell", 1, integer=True)
         check_number(self, "most_cells", 0, integer=True)
@@ -85,17 +91,14 @@ def batches(features: Features, given: Tensor, options: DesignOptions, budget: i
 
     `budget` is the number of values that a batch's designs may hold. Yields positions among the B sets.
     """
-    levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], 0)
-    # Blocks of discrete members are padded to the widest of a batch: keep narrow sets apart from wide ones.
-    widest = levels.amax(dim=1) - 1 if given.shape[1] else levels.new_zeros(len(given))
-    shape = torch.cat([_shapes(features, given, options), _power_of_two(widest)[:, None]], dim=1)
     groups: dict[tuple[int, ...], list[int]] = {}
-    for at, key in enumerate(shape.tolist()):
+    for at, key in enumerate(_keys(features, given, options).tolist()):
         groups.setdefault(tuple(key), []).append(at)
-    for (n_continuous, n_discrete, cells, wide), members in groups.items():
-        columns = n_continuous * (1 + options.n_cosines) + (cells or n_discrete * wide)
-        columns += features.weights.shape[1]
-        size = max(1, budget // (features.n * columns))
+    for key, members in groups.items():
+        cells, degree, shape = _read(key, options)
+        columns = shape.n_continuous * (1 + options.n_cosines) + (cells or sum(shape.widths))
+        columns += n_products(shape, degree)
+        size = max(1, budget // (features.n * max(1, columns)))
         for start in range(0, len(members), size):
             yield torch.tensor(members[start : start + size], device=given.device)
 
@@ -133,14 +136,32 @@ def most_cells(n: int, options: DesignOptions) -> float:
     return min(n / options.rows_per_cell, options.most_cells)
 
 
-def _shapes(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
-    """Return, per set: number of continuous and of discrete members, and cells of a saturated table or 0."""
+def _keys(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
+    """Return what sets of one batch have in common, (B, 3 + s).
+
+    Cells of a saturated table (rounded up, since tables are padded) or 0, the highest degree of products, the number
+    of continuous members, and the widths of the discrete ones in increasing order, 0 for none.
+    """
     levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], -1)
     n_continuous, n_discrete = (levels == 0).sum(dim=1), (levels > 0).sum(dim=1)
     cells = table_cells(features, given)
     saturated = (n_discrete > 1) & (cells <= most_cells(features.n, options))
     rounded = torch.where(saturated, _power_of_two(cells), 0)
-    return torch.stack([n_continuous, n_discrete, rounded], dim=1)
+    widths = (levels - 1).clamp(min=0).sort(dim=1).values
+    keys = torch.cat(
+        [rounded[:, None], torch.zeros_like(rounded)[:, None], n_continuous[:, None], widths], dim=1
+    )
+    unique, place = torch.unique(keys, dim=0, return_inverse=True)
+    degree = [highest_degree(_read(key, options)[2], options.most_products) for key in unique.tolist()]
+    keys[:, 1] = torch.tensor(degree, device=given.device)[place]
+    return keys
+
+
+def _read(key: Sequence[int], options: DesignOptions) -> tuple[int, int, Shape]:
+    """Return cells, degree and the shape for the products that a row of `_keys` tells."""
+    cells, degree, n_continuous, *widths = key
+    wide = tuple(width for width in widths if width)
+    return cells, degree, Shape(n_continuous, wide, cells > 0, max(1, options.n_cosines))
 
 
 def _power_of_two(count: Tensor) -> Tensor:
@@ -149,25 +170,25 @@ def _power_of_two(count: Tensor) -> Tensor:
 
 
 def _design(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
-    n_continuous, n_discrete, cells = _shapes(features, given[:1], options)[0].tolist()
+    cells, degree, shape = _read(_keys(features, given[:1], options)[0].tolist(), options)
     levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], -1)
-    parts = []
-    if n_continuous:
-        members = given[levels == 0].reshape(len(given), n_continuous)
-        z = gather(features.linear, features.linear_start[members])
-        parts.append(z)
+    parts: list[Tensor] = []
+    factors: list[Tensor] = []
+    if shape.n_continuous:
+        members = given[levels == 0].reshape(len(given), -1)
+        z = gather(features.middle, features.linear_start[members])
         phase = torch.pi * torch.special.ndtr(z)
-        parts += [torch.cos(m * phase) for m in range(1, options.n_cosines + 1)]
-    if n_discrete:
-        members = given[levels > 0].reshape(len(given), n_discrete)
-        if cells:
-            parts.append(_saturated(features, members, cells))
-        else:
-            parts.append(gather(features.phi, features.columns(members).flatten(1)))
-    if n_continuous + n_discrete > 1 and (n_continuous or not cells):
-        parts.append(torch.tanh(joint_arguments(features, given)))
+        parts += [z, *(torch.cos(m * phase) for m in range(1, options.n_cosines + 1))]
+        factors.append(functions(z, shape.w))
+    if shape.widths:
+        members = given.gather(1, levels.argsort(dim=1, stable=True))[:, -len(shape.widths) :]
+        blocks = [gather(features.phi, features.columns(member)) for member in members.T]
+        parts += [_saturated(features, members, cells)] if cells else blocks
+        factors += blocks
     if not parts:
         return features.phi.new_zeros((len(given), features.n, 0), dtype=torch.float64)
+    if n_products(shape, degree):
+        parts += products(torch.cat(factors, dim=2), shape, degree)
     return torch.cat(parts, dim=2)
 
 

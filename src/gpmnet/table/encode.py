@@ -7,7 +7,8 @@ replaced by its normal scores
 
 which removes units, skew and heavy tails. Ties are broken at random: the randomised value is the value plus
 independent noise, so counts and zero-inflated columns keep their exact graph. The noise is a hash of the
-seed, the column's name and the row's index; the order of the columns never matters.
+seed, the column's name and the row's index; the order of the columns never matters. Which rows share a value is kept
+beside the scores, for whatever can do without the noise.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ class Encoded:
     scores : ndarray of float32, shape (n, number of variables with scores)
     codes : ndarray of int16, shape (n, number of discrete variables)
     n_levels : ndarray of int, shape (number of discrete variables,)
+    tied : ndarray of int, shape (t,)
+        Which columns of `scores` had ties.
+    groups : ndarray of int32, shape (n, t)
+        Number of each row's value among the distinct values of those columns.
     """
 
     names: tuple[str, ...]
@@ -41,6 +46,8 @@ class Encoded:
     scores: NDArray[np.float32]
     codes: NDArray[np.int16]
     n_levels: NDArray[np.intp]
+    tied: NDArray[np.intp]
+    groups: NDArray[np.int32]
 
     @property
     def n_rows(self) -> int:
@@ -63,7 +70,20 @@ def normal_quantiles(n: int) -> NDArray[np.float64]:
 def normal_scores(
     values: NDArray[np.floating], names: tuple[str, ...], seed: int = 0, columns_per_block: int = 512
 ) -> NDArray[np.float32]:
-    """Return the normal scores of every column, ties broken by seeded noise.
+    """Return the normal scores of every column, ties broken by seeded noise; see `scores_and_ties`.
+
+    Examples
+    --------
+    >>> normal_scores(np.array([[3.0], [1.0], [2.0]]), ("x",)).round(2).ravel()
+    array([ 0.97, -0.97,  0.  ], dtype=float32)
+    """
+    return scores_and_ties(values, names, seed, columns_per_block)[0]
+
+
+def scores_and_ties(
+    values: NDArray[np.floating], names: tuple[str, ...], seed: int = 0, columns_per_block: int = 512
+) -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.int32]]:
+    """Return the normal scores of every column, and which columns have ties where.
 
     Parameters
     ----------
@@ -74,28 +94,37 @@ def normal_scores(
     seed : int
         Key of the noise; it matters only for columns with ties.
 
+    Returns
+    -------
+    scores : ndarray of shape (n, k)
+    tied : ndarray of shape (t,)
+        The columns with ties.
+    groups : ndarray of shape (n, t)
+        In them, the number of each row's value among the distinct ones.
+
     Notes
     -----
     Time O(k n log n), one sort of each column; memory O(n * columns_per_block) beyond input and output.
-
-    Examples
-    --------
-    >>> normal_scores(np.array([[3.0], [1.0], [2.0]]), ("x",)).round(2).ravel()
-    array([ 0.97, -0.97,  0.  ], dtype=float32)
     """
     n, k = values.shape
     quantiles = normal_quantiles(n).astype(np.float32)
     scores = np.empty((k, n), dtype=np.float32)
+    tied, groups = [np.empty(0, dtype=np.intp)], [np.empty((0, n), dtype=np.int32)]
     for start in range(0, k, columns_per_block):
         block = np.ascontiguousarray(values[:, start : start + columns_per_block].T)
         order = np.argsort(block, axis=1)
         ordered = np.take_along_axis(block, order, axis=1)
-        tied = np.flatnonzero(np.any(ordered[:, 1:] == ordered[:, :-1], axis=1))
-        if tied.size:
-            noise = name_noise([names[start + at] for at in tied], n, seed)
-            order[tied] = np.lexsort((noise, block[tied]), axis=1)
+        fresh = ordered[:, 1:] != ordered[:, :-1]
+        at = np.flatnonzero(~fresh.all(axis=1))
+        if at.size:
+            noise = name_noise([names[start + column] for column in at], n, seed)
+            order[at] = np.lexsort((noise, block[at]), axis=1)
+            group = np.zeros((len(at), n), dtype=np.int32)
+            np.put_along_axis(group, order[at][:, 1:], fresh[at].cumsum(axis=1, dtype=np.int32), axis=1)
+            tied.append(start + at)
+            groups.append(group)
         np.put_along_axis(scores[start : start + len(block)], order, quantiles[None, :], axis=1)
-    return scores.T
+    return scores.T, np.concatenate(tied), np.concatenate(groups).T
 
 
 def values_at_scores(values: NDArray[np.floating], scores: NDArray[np.floating]) -> NDArray[np.floating]:

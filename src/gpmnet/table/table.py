@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpmnet.errors import InputError, one_line, quote
 from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
-from gpmnet.table.encode import Encoded, normal_scores, values_at_scores
+from gpmnet.table.encode import Encoded, scores_and_ties, values_at_scores
 from gpmnet.table.frames import from_array, from_frame, is_frame
 from gpmnet.table.infer import (
     Coded,
@@ -92,12 +92,15 @@ class Table:
     def encode(self, seed: int = 0) -> Encoded:
         """Return normal scores and codes; `seed` decides how ties are broken."""
         scored = tuple(c.name for c in self.variables if c.encoding == "scores")
+        scores, tied, groups = scores_and_ties(self.numbers, scored, seed)
         return Encoded(
             names=self.names,
             is_discrete=self.is_discrete,
-            scores=normal_scores(self.numbers, scored, seed),
+            scores=scores,
             codes=self.codes,
             n_levels=self.n_levels[self.is_discrete],
+            tied=tied,
+            groups=groups,
         )
 
     def decode(self, name: str, encoded: ArrayLike) -> NDArray[Any]:
