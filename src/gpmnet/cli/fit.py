@@ -29,7 +29,9 @@ FILES = ("edges.csv", "network.graphml", "network.json", "omega.safetensors", "r
 OutDir = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the results.")]
 Fdr = Annotated[float, typer.Option(help="False-discovery rate of the edges.")]
 Device = Annotated[str, typer.Option(help="cpu or cuda.")]
-Seed = Annotated[int, typer.Option(help="Seed of Omega and of the deep engine; local edges do not depend on it.")]
+Seed = Annotated[
+    int, typer.Option(help="Seed of Omega and of the deep engine; local edges do not depend on it.")
+]
 
 
 @reads_table

@@ -67,7 +67,7 @@ class LocalOptions:
     enter_share: float = 0.1
     most_candidates: int = 32
     most_neighbours: int = 12
-    enough: float = 0.2
+    enough: float = 0.1
     design: DesignOptions | None = None
     test: TestOptions = field(default_factory=TestOptions)
     node: NodeOptions = field(default_factory=NodeOptions)

@@ -1,19 +1,20 @@
 r"""The p-value of a pair after the search, given both neighbourhoods.
 
-A pair without an edge is separated by the complete neighbourhood of either end. But the search may have missed a
-weak neighbour of one end, which the other end's set often holds: given :math:`N(j)` alone such a pair looks dependent.
-The union of both sets separates it, and may take away most of what there is to see: in sparse tables few rows are left in
-a cell, and next to deterministic relations nothing varies any more. So each end's set is tried alone, with all members of
-the other one, and with each of them,
+A pair without an edge is separated by the complete neighbourhood of either end. But the search may have missed weak
+neighbours: given :math:`N(i)` alone such a pair looks dependent. What an end missed is often among the other end's
+neighbours, so each end's set is also tried with those of them that could be it,
 
-.. math:: p_i = \max \{\, p_S : S = N(i),\ N(i) \cup N(j),\ N(i) \cup \{k\},\ k \in N(j) \,\}, \qquad
-          p = 2 \min(p_i, p_j),
+.. math:: p_i = \max \{\, p_S : S = N(i),\ N(i) \cup \{k\},\ k \in N(j) \,\}, \qquad
+          \bar p_i = \max(p_i,\ p_{N(i) \cup N(j)}),
 
-all sets without the pair itself. An edge is seen as soon as one end's set is good enough to see it; a pair without one is
-acquitted by any set that separates it, so that :math:`P(p \le \alpha) \le \alpha` if one of the sets of each end does. Where
-both ends' sets are the same, p is the one test given them.
+all sets without the pair itself. Two p-values come of it. :math:`q = \max(p_i, p_j)` is honest if one end's sets
+separate the pair; it loses what the other end's set hides, beside deterministic relations or in sparse tables, where a
+large set leaves few rows in a cell. :math:`r = 2 \min(\bar p_i, \bar p_j)` sees an edge as soon as one end's set is good
+enough to see it, and is honest since the union separates whatever either set does; it loses what close relatives of one
+end take away. The p-value is the Cauchy combination of q and r; where both ends' sets are the same, it is the one test
+given them.
 
-Two kinds of set have no say. One that leaves less than a share kappa of the information
+Two kinds of larger set have no say. One that leaves less than a share kappa of the information
 :math:`(n - df_S)\, E[V_i(x_S) V_j(x_S)]` that :math:`N(i)` leaves: beside what all but determines an end everything looks
 independent. And :math:`N(i) \cup \{k\}` with a k that cannot be what was missed: if k explains why j depends on i given
 :math:`N(i)`, it says at least as much about i as j does (data-processing inequality); with less than half of j's evidence
@@ -23,12 +24,13 @@ it is not tried.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from gpmnet.local.edge_test import EdgeTest, PairResults
+from gpmnet.local.edge_test import EdgeTest, PairResults, combine
 from gpmnet.local.features import Features
 from gpmnet.local.nuisance import most_cells, table_cells
 from gpmnet.local.search import packed
@@ -65,26 +67,40 @@ def judge(
 
     Notes
     -----
-    Strength and sign are those given the set whose p-value is reported. The end with the smaller set is asked first, the
-    other one only where that leaves a doubt (p > 1e-12; 2 p is then valid without it). Time: two tests a pair, one where
-    both sets are the same, and one for each larger set that is tried. Unions whose discrete members span more cells than
-    a saturated regression may have are not.
+    Strength and sign are those given the set that decides the smaller of q and r. The end with the smaller set is asked
+    first, the other one only where that leaves a doubt (:math:`p_i > 10^{-12}`; :math:`2 p_i` stands for p otherwise).
+    Time: two tests a pair, one where both sets are the same, and one for each larger set that is tried. Unions whose
+    discrete members span more cells than a saturated regression may have are not.
     """
     a, b = ends(members, first, second)
     swap = _second_first(test.features, a, b)
     node, partner = torch.where(swap, second, first), torch.where(swap, first, second)
     own, other = torch.where(swap[:, None], b, a), torch.where(swap[:, None], a, b)
     unions = _Unions.of_ends(test, node, partner, a, b, most)
-    best = _side(test, node, partner, own, other, unions, enough, near)
+    best, singly = _side(test, node, partner, own, other, unions, enough, near)
     differs = ~_same(a, b)
-    at = (differs & (best[0] > _CLEAR)).nonzero()[:, 0]
+    doubt = differs & (best[0] > _CLEAR)
+    best[0] = torch.where(differs, best[0] + math.log(2), best[0])
+    at = doubt.nonzero()[:, 0]
     if len(at):
         turned = unions.some(at)
-        found = _side(test, partner[at], node[at], other[at], own[at], turned, enough, near)
-        better = found[0] < best[0, at]
-        best[:, at[better]] = found[:, better]
-    best[0] = torch.where(differs, (best[0] + math.log(2)).clamp(max=0.0), best[0])
+        found, apart = _side(test, partner[at], node[at], other[at], own[at], turned, enough, near)
+        found[0] += math.log(2)
+        r, q = _pick(best[:, at], found, torch.minimum), _pick(singly[:, at], apart, torch.maximum)
+        best[:, at] = _joined(r, q)
+    best[0].clamp_(max=0.0)
     return PairResults(*best)
+
+
+def _pick(one: Tensor, other: Tensor, which: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """Return of two tests (4, B) each, pair by pair, the one with the smaller or the larger p-value."""
+    return torch.where(which(one[0], other[0]) == one[0], one, other)
+
+
+def _joined(r: Tensor, q: Tensor) -> Tensor:
+    """Return two honest tests (4, B) of the same pairs as one: their p-values combined, the rest of the smaller one's."""
+    log_p = combine(torch.stack([r[0].clamp(max=0.0), q[0]], dim=-1))
+    return torch.cat([log_p[None], _pick(r, q, torch.minimum)[1:]])
 
 
 def _second_first(features: Features, a: Tensor, b: Tensor) -> Tensor:
@@ -149,29 +165,31 @@ def _side(
     unions: _Unions,
     enough: float,
     near: float,
-) -> Tensor:
-    """Return the tests of pairs given the nodes' own sets, or a larger one where that makes p larger.
+) -> tuple[Tensor, Tensor]:
+    r"""Return the tests behind :math:`\bar p_i` and :math:`p_i`, for pairs of a node i and its partner j.
 
-    Log p-values, strengths, signs and information as the rows of one tensor, (4, B).
+    Log p-values, strengths, signs and information as the rows of a tensor, twice (4, B).
     """
-    best = _stacked(test, node, partner, own)
-    least = enough * best[3]
+    singly = _stacked(test, node, partner, own)
+    least = enough * singly[3]
     fresh = (other >= 0) & ~(other[:, :, None] == own[:, None, :]).any(dim=2)
-    at = (fresh.any(dim=1) & (best[0] < math.log(near))).nonzero()[:, 0]
-    if len(at):
-        _take_largest(best, at, _heard(unions.of(at), least[at]))
-    # One member alone is the union, which has spoken where it fits.
-    alone = unions.fit & (fresh.sum(dim=1) == 1)
-    at = (fresh.any(dim=1) & ~alone & (best[0] < math.log(near))).nonzero()[:, 0]
-    if len(at):
-        evidence = test.rank(node[at], torch.cat([partner[at, None], other[at]], dim=1), packed(own[at]))
-        row, slot = (fresh[at] & (evidence[:, 1:] <= _RIVAL * evidence[:, :1])).nonzero(as_tuple=True)
-        pair = at[row]
-        joined = torch.cat([own[pair], other[pair, slot][:, None]], dim=1)
-        if len(pair):
-            found = _stacked(test, node[pair], partner[pair], joined)
-            _take_largest(best, pair, _heard(found, least[pair]))
-    return best
+    at = (fresh.any(dim=1) & (singly[0] < math.log(near))).nonzero()[:, 0]
+    if not len(at):
+        return singly.clone(), singly
+    evidence = test.rank(node[at], torch.cat([partner[at, None], other[at]], dim=1), packed(own[at]))
+    row, slot = (fresh[at] & (evidence[:, 1:] <= _RIVAL * evidence[:, :1])).nonzero(as_tuple=True)
+    united = unions.of(at)
+    found = united[:, row]
+    pair = at[row]
+    # With one member alone the larger set is the union, which has been tested where it fits.
+    new = (~unions.fit[pair] | (fresh[pair].sum(dim=1) > 1)).nonzero()[:, 0]
+    if len(new):
+        joined = torch.cat([own[pair[new]], other[pair[new], slot[new]][:, None]], dim=1)
+        found[:, new] = _stacked(test, node[pair[new]], partner[pair[new]], joined)
+    _take_largest(singly, pair, _heard(found, least[pair]))
+    best = singly.clone()
+    _take_largest(best, at, _heard(united, least[at]))
+    return best, singly
 
 
 def _heard(found: Tensor, least: Tensor) -> Tensor:
