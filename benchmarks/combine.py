@@ -80,7 +80,7 @@ def joint(test, first, second, a, b, log_a, log_b):
         one, two = (regress(test.features, _packed(sets[pair]), test.design) for sets in (a, b))
         blocks = []
         for node in (first[pair], second[pair]):
-            x, y = test._whitened(one, node)[0], test._whitened(two, node)[0]
+            x, y = (test._residuals(regression, node).whitened()[0] for regression in (one, two))
             blocks.append((x.T @ y / len(x)).square().sum() / x.shape[1])
         shared[at] = blocks[0] * blocks[1]
     return log_chi2_sf(-2 * (log_a + log_b) / (1 + shared), 4 / (1 + shared))

@@ -212,11 +212,13 @@ class GPM(BaseEstimator):
         return self.options or LocalOptions()
 
     def _check_memory(self, table: Table) -> None:
-        """Refuse what does not fit: features three times over, scores, and the blocks in flight."""
+        """Refuse what does not fit: features three times over, scores, what ties need, and the blocks in flight."""
         options = self._local_options()
         columns = np.where(table.is_discrete, table.n_levels - 1, options.n_features)
         large = len(columns) > options.all_pairs_up_to
-        features = table.n_rows * (4 if large else 8) * 3 * (int(columns.sum()) + len(columns))
+        size = 4 if large else 8
+        ties = (size + 4) * int(np.count_nonzero(~table.is_discrete))
+        features = table.n_rows * (size * 3 * (int(columns.sum()) + len(columns)) + ties)
         blocks = int(2e9 if large else 5e8)
         needed = features + blocks
         fits = int(len(columns) * max(0, available_bytes(self.device) - blocks) / features)

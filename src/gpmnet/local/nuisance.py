@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from gpmnet.local.checks import check_number
 from gpmnet.local.features import Features, gather
-from gpmnet.local.products import Shape, functions, highest_degree, n_products, products
+from gpmnet.local.products import Shape, fitting, functions, n_products, products
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,10 @@ class DesignOptions:
     ----------
     n_cosines : int
         W, cosines of the rank per continuous variable; 2 n^0.15 (6 for 1,000 rows, 8 for 10,000) in the engine.
+    product_share : float
+        Products of functions of several members of a set, as a share of the rows ...
     most_products : int
-        Products of functions of several members of a set; a tenth of the rows in the engine.
+        ... and at most this many.
     ridge : float
         Penalty relative to the variance of a standardised column.
     rows_per_cell : int
@@ -42,17 +45,23 @@ class DesignOptions:
     """
 
     n_cosines: int = 6
-    most_products: int = 100
+    product_share: float = 0.1
+    most_products: int = 200
     ridge: float = 1e-3
     rows_per_cell: int = 10
     most_cells: int = 256
 
     def __post_init__(self) -> None:
         check_number(self, "n_cosines", 0, integer=True)
+        check_number(self, "product_share", 0.0, 1.0)
         check_number(self, "most_products", 0, integer=True)
         check_number(self, "ridge", 0.0, open_low=True)
         check_number(self, "rows_per_cell", 1, integer=True)
         check_number(self, "most_cells", 0, integer=True)
+
+    def n_products(self, n: int) -> int:
+        """Return how many products a set may have, with n rows."""
+        return int(min(self.most_products, max(10, self.product_share * n)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +104,8 @@ def batches(features: Features, given: Tensor, options: DesignOptions, budget: i
     for at, key in enumerate(_keys(features, given, options).tolist()):
         groups.setdefault(tuple(key), []).append(at)
     for key, members in groups.items():
-        cells, degree, shape = _read(key, options)
-        columns = shape.n_continuous * (1 + options.n_cosines) + (cells or sum(shape.widths))
-        columns += n_products(shape, degree)
-        size = max(1, budget // (features.n * max(1, columns)))
+        read = _Key.of(key, options)
+        size = max(1, budget // (features.n * max(1, read.n_columns(options))))
         for start in range(0, len(members), size):
             yield torch.tensor(members[start : start + size], device=given.device)
 
@@ -136,32 +143,70 @@ def most_cells(n: int, options: DesignOptions) -> float:
     return min(n / options.rows_per_cell, options.most_cells)
 
 
-def _keys(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
-    """Return what sets of one batch have in common, (B, 3 + s).
+class _Key(NamedTuple):
+    """What the sets of a batch have in common.
 
-    Cells of a saturated table (rounded up, since tables are padded) or 0, the highest degree of products, the number
-    of continuous members, and the widths of the discrete ones in increasing order, 0 for none.
+    Attributes
+    ----------
+    cells : int
+        Of a saturated table, rounded up, since tables are padded; or 0.
+    n_discrete, wide : int
+        Number of discrete members, and the columns of the widest, rounded up.
+    degree : int
+        Highest degree of products, 1 if there are none.
+    shape : Shape
+        The members that products are made of: all continuous ones, and the discrete ones that are not too wide.
     """
+
+    cells: int
+    n_discrete: int
+    wide: int
+    degree: int
+    shape: Shape
+
+    @classmethod
+    def of(cls, row: Sequence[int], options: DesignOptions) -> _Key:
+        """Return what a row of `_keys` tells."""
+        cells, n_discrete, wide, degree, n_continuous, *widths = row
+        used = tuple(width for width in widths if width)
+        shape = Shape(n_continuous, used, cells > 0, max(1, options.n_cosines))
+        return cls(cells, n_discrete, wide, degree, shape)
+
+    def n_columns(self, options: DesignOptions) -> int:
+        """Return the columns of a design, padding included."""
+        own = self.shape.n_continuous * (1 + options.n_cosines) + (self.cells or self.n_discrete * self.wide)
+        return own + n_products(self.shape, self.degree)
+
+
+def _keys(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
+    """Return the keys of sets (B, s) as rows of numbers, (B, 5 + s); see `_Key`."""
     levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], -1)
     n_continuous, n_discrete = (levels == 0).sum(dim=1), (levels > 0).sum(dim=1)
     cells = table_cells(features, given)
     saturated = (n_discrete > 1) & (cells <= most_cells(features.n, options))
-    rounded = torch.where(saturated, _power_of_two(cells), 0)
     widths = (levels - 1).clamp(min=0).sort(dim=1).values
-    keys = torch.cat(
-        [rounded[:, None], torch.zeros_like(rounded)[:, None], n_continuous[:, None], widths], dim=1
-    )
-    unique, place = torch.unique(keys, dim=0, return_inverse=True)
-    degree = [highest_degree(_read(key, options)[2], options.most_products) for key in unique.tolist()]
-    keys[:, 1] = torch.tensor(degree, device=given.device)[place]
-    return keys
+    kinds = torch.cat([n_continuous[:, None], saturated[:, None].long(), widths], dim=1)
+    unique, place = torch.unique(kinds, dim=0, return_inverse=True)
+    used = [_used(kind, features.n, options) for kind in unique.tolist()]
+    products = torch.tensor(used, device=given.device).reshape(len(used), 1 + given.shape[1])[place]
+    rounded = torch.where(saturated, _power_of_two(cells), 0)
+    widest = _power_of_two(widths[:, -1] if given.shape[1] else torch.zeros_like(cells))
+    common = torch.stack([rounded, n_discrete, widest, products[:, 0], n_continuous], dim=1)
+    return torch.cat([common, products[:, 1:]], dim=1)
 
 
-def _read(key: Sequence[int], options: DesignOptions) -> tuple[int, int, Shape]:
-    """Return cells, degree and the shape for the products that a row of `_keys` tells."""
-    cells, degree, n_continuous, *widths = key
+def _used(kind: list[int], n: int, options: DesignOptions) -> list[int]:
+    """Return the degree of the products of a kind of set, and the widths of the discrete members that are in them.
+
+    Degree 1 and no widths where there are no products: such sets need not be alike to the last column to share a batch.
+    """
+    n_continuous, saturated, *widths = kind
     wide = tuple(width for width in widths if width)
-    return cells, degree, Shape(n_continuous, wide, cells > 0, max(1, options.n_cosines))
+    whole = Shape(n_continuous, wide, bool(saturated), max(1, options.n_cosines))
+    shape, degree = fitting(whole, options.n_products(n))
+    if not n_products(shape, degree):
+        return [1] + [0] * len(widths)
+    return [degree, *shape.widths, *[0] * (len(widths) - len(shape.widths))]
 
 
 def _power_of_two(count: Tensor) -> Tensor:
@@ -170,25 +215,32 @@ def _power_of_two(count: Tensor) -> Tensor:
 
 
 def _design(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
-    cells, degree, shape = _read(_keys(features, given[:1], options)[0].tolist(), options)
+    key = _Key.of(_keys(features, given[:1], options)[0].tolist(), options)
     levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], -1)
     parts: list[Tensor] = []
     factors: list[Tensor] = []
-    if shape.n_continuous:
+    some = n_products(key.shape, key.degree) > 0
+    if key.shape.n_continuous:
         members = given[levels == 0].reshape(len(given), -1)
         z = gather(features.middle, features.linear_start[members])
         phase = torch.pi * torch.special.ndtr(z)
-        parts += [z, *(torch.cos(m * phase) for m in range(1, options.n_cosines + 1))]
-        factors.append(functions(z, shape.w))
-    if shape.widths:
-        members = given.gather(1, levels.argsort(dim=1, stable=True))[:, -len(shape.widths) :]
-        blocks = [gather(features.phi, features.columns(member)) for member in members.T]
-        parts += [_saturated(features, members, cells)] if cells else blocks
-        factors += blocks
+        cosines = [torch.cos(m * phase) for m in range(1, options.n_cosines + 1)]
+        parts += [z, *cosines]
+        if some:
+            factors.append(functions(z, cosines))
+    if key.n_discrete:
+        members = given.gather(1, levels.argsort(dim=1, stable=True))[:, -key.n_discrete :]
+        if key.cells:
+            parts.append(_saturated(features, members, key.cells))
+        else:
+            parts.append(gather(features.phi, features.columns(members).flatten(1)))
+        if some:
+            narrow = members[:, : len(key.shape.widths)].T
+            factors += [gather(features.phi, features.columns(member)) for member in narrow]
     if not parts:
         return features.phi.new_zeros((len(given), features.n, 0), dtype=torch.float64)
-    if n_products(shape, degree):
-        parts += products(torch.cat(factors, dim=2), shape, degree)
+    if some:
+        parts += products(torch.cat(factors, dim=2), key.shape, key.degree)
     return torch.cat(parts, dim=2)
 
 

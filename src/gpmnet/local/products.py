@@ -3,8 +3,9 @@ r"""What the members of a set say together: products of functions of several of 
 A continuous member has the functions :math:`c \tanh(z / c), \cos 2\pi u, \ldots, \cos W\pi u` of degree 1, 2, ..., W; a
 discrete one its centred indicators, of degree 1. A product of functions of two or more members has the sum of their
 degrees. These are, up to bounded functions for polynomials, the leading eigenfunctions of a Gaussian kernel on
-normal scores. A set has all products up to the highest total degree at which they fit a budget: nothing is drawn at
-random, and neither names nor order of the columns matter.
+normal scores. A set has all products up to the highest total degree at which they fit a budget, of all its members or,
+where not even degree 2 fits, of those that are left without the widest discrete ones. Nothing is drawn at random, and
+neither names nor order of the columns matter.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Shape(NamedTuple):
     n_continuous : int
         Continuous members.
     widths : tuple of int
-        Columns of each discrete member.
+        Columns of each discrete member, in increasing order.
     saturated : bool
         Whether the discrete members' joint table is in the design: their own products are then superfluous.
     w : int
@@ -43,6 +44,23 @@ class Shape(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 14)
+def fitting(shape: Shape, most: int) -> tuple[Shape, int]:
+    """Return the shape less its widest discrete members, as many as must go for products to fit, and their degree.
+
+    Members of the same width stay or go together.
+
+    Examples
+    --------
+    >>> fitting(Shape(2, (1, 40), False, w=6), most=30)
+    (Shape(n_continuous=2, widths=(1,), saturated=False, w=6), 5)
+    """
+    degree = highest_degree(shape, most)
+    while degree < 2 and shape.widths:
+        shape = shape._replace(widths=tuple(width for width in shape.widths if width < shape.widths[-1]))
+        degree = highest_degree(shape, most)
+    return shape, degree
+
+
 def highest_degree(shape: Shape, most: int) -> int:
     """Return the highest total degree up to which there are at most `most` products; 1 stands for none.
 
@@ -53,10 +71,8 @@ def highest_degree(shape: Shape, most: int) -> int:
     >>> highest_degree(Shape(2, (), False, w=6), most=3)
     3
     """
-    discrete, every = (
-        np.ones(1),
-        np.ones(1),
-    )  # generating functions: coefficient q counts the products of degree q
+    # Generating functions: coefficient q counts the products of degree q.
+    discrete, every = np.ones(1), np.ones(1)
     for width in shape.widths:
         discrete = np.convolve(discrete, [1, width])
     for _ in range(shape.n_continuous):
@@ -110,11 +126,12 @@ def n_products(shape: Shape, degree: int) -> int:
     return sum(len(columns) for columns in factors(shape, degree))
 
 
-def functions(z: Tensor, w: int) -> Tensor:
-    """Return the functions of degree 1..w of continuous members (b, n, c), member by member: (b, n, c w)."""
-    phase = torch.pi * torch.special.ndtr(z)
-    every = [CLIP * torch.tanh(z / CLIP), *(torch.cos(m * phase) for m in range(2, w + 1))]
-    return torch.stack(every, dim=3).flatten(2)
+def functions(z: Tensor, cosines: list[Tensor]) -> Tensor:
+    """Return the functions of degree 1, 2, ... of continuous members, member by member: (b, n, c w).
+
+    `z` and each of `cosines`, of pi u, 2 pi u, ..., have shape (b, n, c).
+    """
+    return torch.stack([CLIP * torch.tanh(z / CLIP), *cosines[1:]], dim=3).flatten(2)
 
 
 def products(columns: Tensor, shape: Shape, degree: int) -> list[Tensor]:
