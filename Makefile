@@ -19,8 +19,9 @@ lint: .venv/installed-test
 types: .venv/installed-test
 	$(BIN)/mypy
 
+# One thread a worker: two workers with two threads each would wait for one another most of the time.
 check: .venv/installed-test
-	$(BIN)/pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 # The site with its gallery, minutes; warnings are errors. Nothing is downloaded once the extra is installed.
 docs: .venv/installed-docs
