@@ -50,7 +50,7 @@ class Panel:
 
 def panel_size(features: Features) -> int:
     """Return how many variables a panel holds: products that fit a processor's cache, or fill a GPU."""
-    return 4096 if features.device.type == "cuda" else 512
+    return 4096 if features.device.type == "cuda" else 384
 
 
 def panels(features: Features) -> list[Panel]:
