@@ -23,7 +23,7 @@ from expert import expert_network
 from gpmnet import metrics
 from gpmnet.local.edge_test import combine, log_chi2_sf
 from gpmnet.local.engine import LocalEngine, LocalOptions
-from gpmnet.local.judge import ends, judge
+from gpmnet.local.judge import ends, judge, union
 from gpmnet.local.nodes import NodeOptions
 from gpmnet.local.nuisance import most_cells, regress, table_cells
 from gpmnet.local.rao import rao_pairs
@@ -90,12 +90,6 @@ def _packed(sets):
     return sets[:, sets[0] >= 0]
 
 
-def union(a, b):
-    """Return the members of either set, (B, s), (B, t) -> (B, s + t), -1 pads."""
-    repeated = (b[:, :, None] == a[:, None, :]).any(dim=2)
-    return packed(torch.cat([a, b.masked_fill(repeated, -1)], dim=1))
-
-
 def p_values(found):
     """Return the log p-values of the pairs that came close, by rule.
 
@@ -105,7 +99,7 @@ def p_values(found):
     """
     test, first, second = found.test, found.first, found.second
     a, b = ends(found.members, first, second)
-    both = union(a, b)
+    both = packed(union(a, b))
     one, two, united = (test.pairs(first, second, packed(sets)).log_p for sets in (a, b, both))
     size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
     least = torch.where(size_a == size_b, torch.maximum(one, two), torch.where(size_a < size_b, one, two))

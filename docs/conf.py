@@ -4,11 +4,11 @@ import os
 import sys
 from pathlib import Path
 
+from gpmnet import __version__
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the same pictures on every machine
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
-
-from gpmnet import __version__  # noqa: E402
 
 project = "gpmnet"
 author = "The gpmnet developers"

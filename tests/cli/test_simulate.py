@@ -1,30 +1,18 @@
 import json
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import gpmnet.cli.simulate as command
-from gpmnet.cli import main
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the program in this process: (exit code, stdout, stderr)."""
-
-    def _run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["gpmnet", "simulate", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        return (code, *capsys.readouterr())
-
-    return _run
+def run(gpmnet):
+    """Run `gpmnet simulate`: (exit code, stdout, stderr)."""
+    return lambda *arguments: gpmnet("simulate", *arguments)
 
 
 def contents(folder):

@@ -26,6 +26,8 @@ from gpmnet.energies import ENERGIES, DeepKernel, Energy, Layout, Normal, Pairwi
 from gpmnet.errors import InputError, quote
 from gpmnet.local.edge_test import combine
 from gpmnet.local.engine import Description, LocalEngine, Searched
+from gpmnet.local.judge import ends, union
+from gpmnet.local.search import packed
 from gpmnet.objectives import OBJECTIVES
 from gpmnet.omega import generalised_precision, table_order
 from gpmnet.penalties import PENALTIES, Adaptive, Penalty
@@ -336,15 +338,13 @@ def _mask(pairs: NDArray[np.intp] | None, order: NDArray[np.intp], d: int, devic
 
 def _given(found: Searched, first: Tensor, second: Tensor) -> Tensor:
     """Return both ends' neighbours without the pair itself, or the smaller set where they are too many: (B, s; -1 pads)."""
-    sets = []
-    for i, j in zip(first.tolist(), second.tolist(), strict=True):
-        one, two = ({*found.members[node].tolist()} - {i, j, -1} for node in (i, j))
-        both = one | two
-        smaller = one if len(one) <= len(two) else two
-        sets.append(sorted(both if len(both) <= found.most else smaller))
-    widest = max(map(len, sets), default=0)
-    rows = [row + [-1] * (widest - len(row)) for row in sets]
-    return torch.tensor(rows, dtype=torch.int64, device=first.device).reshape(len(rows), widest)
+    a, b = ends(found.members, first, second)
+    size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
+    smaller = torch.where((size_a <= size_b)[:, None], a, b)
+    both = union(a, b)
+    padded = torch.cat([smaller, torch.full_like(b, -1)], dim=1)
+    sets = torch.where(((both >= 0).sum(dim=1) <= found.most)[:, None], both, padded)
+    return packed(sets.sort(dim=1).values)
 
 
 def _joined(members: Tensor, more: Tensor, most: int) -> Tensor:

@@ -45,6 +45,12 @@ def ends(members: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor
     return torch.where(a == second[:, None], -1, a), torch.where(b == first[:, None], -1, b)
 
 
+def union(a: Tensor, b: Tensor) -> Tensor:
+    """Return the members of either set, (B, s) and (B, t) to (B, s + t), -1 pads."""
+    repeated = (b[:, :, None] == a[:, None, :]).any(dim=2)
+    return torch.cat([a, b.masked_fill(repeated, -1)], dim=1)
+
+
 def judge(
     test: EdgeTest,
     members: Tensor,
@@ -129,8 +135,7 @@ class _Unions:
         cls, test: EdgeTest, first: Tensor, second: Tensor, a: Tensor, b: Tensor, most: int
     ) -> _Unions:
         """Return the unions of the ends' sets a and b, none tested yet."""
-        repeated = (b[:, :, None] == a[:, None, :]).any(dim=2)
-        sets = torch.cat([a, b.masked_fill(repeated, -1)], dim=1)
+        sets = union(a, b)
         fit = table_cells(test.features, sets) <= most_cells(test.features.n, test.design)
         fit &= (sets >= 0).sum(dim=1) <= most
         found = torch.full((4, len(first)), torch.nan, dtype=torch.float64, device=first.device)

@@ -33,7 +33,7 @@ class DesignOptions:
     n_cosines : int
         W, cosines of the rank per continuous variable; 2 n^0.15 (6 for 1,000 rows, 8 for 10,000) in the engine.
     product_share : float
-        Products of functions of several members of a set, as a share of the rows ...
+        Products of functions of several members of a set, as a share of the rows, ten at least ...
     most_products : int
         ... and at most this many.
     ridge : float
