@@ -21,16 +21,16 @@ import torch
 
 from expert import expert_network
 from gpmnet import metrics
-from gpmnet.local.edge_test import combine, log_chi2_sf
-from gpmnet.local.engine import LocalEngine, LocalOptions
-from gpmnet.local.judge import ends, judge, union
-from gpmnet.local.nodes import NodeOptions
-from gpmnet.local.nuisance import most_cells, regress, table_cells
-from gpmnet.local.rao import rao_pairs
-from gpmnet.local.search import packed
+from gpmnet.engines.local import LocalEngine, LocalOptions
+from gpmnet.nodes.models import NodeOptions
+from gpmnet.nodes.score_test import rao_pairs
+from gpmnet.searching.neighborhoods import packed
 from gpmnet.selection import benjamini_hochberg
+from gpmnet.selection.pair_rule import ends, judge, union
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table
+from gpmnet.testing.design import most_cells, regress, table_cells
+from gpmnet.testing.double_residual import combine, log_chi2_sf
 
 LEVELS = (0.05, 0.01)
 KEY = ["simulator", "kind", "n", "seed"]

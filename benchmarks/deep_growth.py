@@ -20,11 +20,11 @@ def measure(d, device, threads, steps, hidden, seed):
     """Return one row."""
     import torch
 
-    from gpmnet.deep.options import DeepOptions
-    from gpmnet.deep.train import train
-    from gpmnet.energies import Layout, Mlp, Normal, Sum
+    from gpmnet.energies import Coordinates, Mlp, Normal, Sum
+    from gpmnet.engines.deep_options import DeepOptions
     from gpmnet.objectives import OBJECTIVES
     from gpmnet.simulate import simulate
+    from gpmnet.solvers.adam import train
     from gpmnet.table import load_table
 
     torch.set_num_threads(threads)
@@ -32,9 +32,9 @@ def measure(d, device, threads, steps, hidden, seed):
     scores = load_table(drawn.values, names=drawn.names).encode(seed).scores
     h = torch.as_tensor(np.ascontiguousarray(scores, dtype=np.float32)).to(device)
     generator = torch.Generator().manual_seed(seed)
-    layout = Layout(d)
-    deep = Mlp(layout, hidden=hidden, generator=generator).to(device)
-    energy = Sum(Normal(layout).to(device), deep)
+    coordinates = Coordinates(d)
+    deep = Mlp(coordinates, hidden=hidden, generator=generator).to(device)
+    energy = Sum(Normal(coordinates).to(device), deep)
     options = DeepOptions(steps=steps, patience=steps)
     start = time.perf_counter()
     train(energy, deep, h, OBJECTIVES["sliced"], None, options, generator)
@@ -79,7 +79,7 @@ def plot(path):
     import matplotlib.pyplot as plt
 
     rows = pd.read_csv(path)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), coordinates="constrained")
     for device, part in rows.groupby("device"):
         part = part.sort_values("d")
         slope = np.polyfit(np.log(part["d"]), np.log(part["train_seconds"]), 1)[0]

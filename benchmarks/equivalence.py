@@ -47,7 +47,9 @@ def tied():
             "mostly zero": np.where(rng.random(600) < 0.7, 0.0, rng.exponential(size=600) + (cause > 0)),
             "rounded": np.round(2 * cause + rng.normal(size=600)) / 2,
             "skewed": np.exp(cause + 0.5 * rng.normal(size=600)),
-            "group": np.array(["a", "b", "c"])[1 * (cause + rng.normal(size=600) > 0) + (rng.random(600) < 0.3)],
+            "group": np.array(["a", "b", "c"])[
+                1 * (cause + rng.normal(size=600) > 0) + (rng.random(600) < 0.3)
+            ],
             "answer": np.where(rng.random(600) < 0.5, "yes", "no"),
         }
     )
@@ -78,7 +80,10 @@ def cases():
     }
     found |= {
         "butterfly d=4 n=150": (drawn("butterfly", kind="continuous", d=4, n=150, seed=3), {}),
-        "gaussian chain d=30": (drawn("gaussian", d=30, n=500, seed=3, structure="chain"), {"threshold": 0.01}),
+        "gaussian chain d=30": (
+            drawn("gaussian", d=30, n=500, seed=3, structure="chain"),
+            {"threshold": 0.01},
+        ),
         "nonparanormal d=20": (drawn("nonparanormal", d=20, n=1000, seed=3), {}),
         "butterfly continuous d=300": (drawn("butterfly", kind="continuous", d=300, n=400, seed=3), {}),
         "butterfly mixed d=200": (drawn("butterfly", kind="mixed", d=200, n=500, seed=3), {}),
@@ -90,7 +95,10 @@ def cases():
         ),
         "demo": (demo, {}),
         "deep butterfly d=4": (drawn("butterfly", kind="continuous", d=4, n=400, seed=3), {"engine": "deep"}),
-        "deep butterfly mixed d=4": (drawn("butterfly", kind="mixed", d=4, n=300, seed=3), {"engine": "deep"}),
+        "deep butterfly mixed d=4": (
+            drawn("butterfly", kind="mixed", d=4, n=300, seed=3),
+            {"engine": "deep"},
+        ),
         "deep parity d=3": (drawn("parity", kind="discrete", d=3, n=1000, seed=3), {"engine": "deep"}),
         "deep random mixed d=6, l1": (
             drawn("random", kind="mixed", d=6, n=400, seed=3),
@@ -131,7 +139,9 @@ def record(path, only):
 
 def differences(before, after, name):
     """Return how much the two differ, by figure; infinity where one has a pair that the other has not."""
-    old, new = (pd.Series(np.arange(len(x[f"{name}/pair"])), index=x[f"{name}/pair"]) for x in (before, after))
+    old, new = (
+        pd.Series(np.arange(len(x[f"{name}/pair"])), index=x[f"{name}/pair"]) for x in (before, after)
+    )
     common = old.index.intersection(new.index)
     found = {"pairs": len(old) + len(new) - 2 * len(common)}
     edges = [set(x[f"{name}/pair"][x[f"{name}/is_edge"]]) for x in (before, after)]
@@ -161,7 +171,11 @@ def compare(one, other):
             alike = False
             continue
         found = differences(before, after, name)
-        same = not found["pairs"] and not found["edges"] and max(found[f] for f in (*FIGURES, "diagonal")) < ROUNDING
+        same = (
+            not found["pairs"]
+            and not found["edges"]
+            and max(found[f] for f in (*FIGURES, "diagonal")) < ROUNDING
+        )
         alike &= same
         figures = " ".join(f"{found[figure]:9.1e}" for figure in (*FIGURES, "diagonal"))
         print(f"{name:40s} {found['pairs']:5d} {found['edges']:5d} {figures} {'' if same else 'DIFFERENT'}")

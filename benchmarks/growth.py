@@ -90,7 +90,7 @@ def plot(rows, path):
     from matplotlib.figure import Figure
 
     good = rows[rows["status"] == "ok"]
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    figure = Figure(figsize=(9, 3.8), coordinates="constrained")
     for axes, axis in zip(figure.subplots(1, 2), ("d", "n"), strict=True):
         for kind, part in good[good["axis"] == axis].groupby("kind"):
             part = part.sort_values(axis)

@@ -13,8 +13,8 @@ import pandas as pd
 import torch
 
 from gpmnet import metrics
-from gpmnet.deep.engine import DeepEngine
-from gpmnet.deep.options import DeepOptions
+from gpmnet.engines.deep import DeepEngine
+from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.penalties import PENALTIES
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table

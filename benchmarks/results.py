@@ -58,7 +58,7 @@ TITLES = {
 
 RULES = ["union", "smaller", "fitting", "or", "and", "cauchy", "joint", "rao", "engine"]
 RULES_TEXT = (
-    "`union`: given both ends' neighbours; `smaller`: given the smaller set; `fitting`: the union, or the smaller set where "
+    "`union`: given both ends' neighbors; `smaller`: given the smaller set; `fitting`: the union, or the smaller set where "
     "the union is too large; `or`: 2 min p of both ends' sets, `and`: max p, `cauchy`: their Cauchy combination, "
     "`joint`: the sum of -2 log p with its correlation; `rao`: score tests of both node models given the union; `engine`: "
     "what the engine reports (`local/judge.py`)."

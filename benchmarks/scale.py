@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from gpmnet import metrics
+from gpmnet.engines.local import LocalOptions
 from gpmnet.estimator import GPM
-from gpmnet.local.engine import LocalOptions
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table
 

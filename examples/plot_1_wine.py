@@ -62,7 +62,7 @@ a, b = max(open_pairs, key=lambda pair: correlation.loc[pair])
 way = net.path(a, b)
 print(f"{a}, {b}: rank correlation {correlation.loc[a, b]:.2f}, path {' - '.join(way)}")
 print("other paths, given the inner nodes:", net.path(a, b, given=way[1:-1]))
-print("given all neighbours of one end:", net.path(a, b, given=net.neighbors(a)))
+print("given all neighbors of one end:", net.path(a, b, given=net.neighbors(a)))
 
 # %%
 # How sure is it?

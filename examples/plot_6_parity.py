@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from gpmnet import GPM
-from gpmnet.deep.options import DeepOptions
+from gpmnet.engines.deep_options import DeepOptions
 
 rng = np.random.default_rng(0)
 n = 400
@@ -35,7 +35,7 @@ print(pd.crosstab(corridor["switch_1"], corridor["lamp"]))
 print(pd.crosstab([corridor["switch_1"], corridor["switch_2"]], corridor["lamp"]))
 
 # %%
-# The local engine finds the neighbours of a variable one at a time, so a triple without any pairwise trace gives
+# The local engine finds the neighbors of a variable one at a time, so a triple without any pairwise trace gives
 # it nothing to start from. The deep engine fits one model to all variables at once, and takes longer for it (here with
 # fewer training steps than usual, which is enough for five variables).
 

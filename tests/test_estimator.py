@@ -11,9 +11,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gpmnet
 from gpmnet import GPM
+from gpmnet.engines.local import LocalOptions
 from gpmnet.errors import InputError
-from gpmnet.local.engine import LocalOptions
-from gpmnet.local.nodes import NodeOptions
+from gpmnet.nodes.models import NodeOptions
 from gpmnet.simulate import simulate
 
 
@@ -90,7 +90,7 @@ def test_permuting_columns_permutes_the_answer(all_pairs_up_to):
 
 
 def test_reversing_columns_of_sparse_tables_changes_nothing():
-    """Here the union of two neighbourhoods often has too many cells, and the smaller set decides."""
+    """Here the union of two neighborhoods often has too many cells, and the smaller set decides."""
     drawn = simulate("random", kind="discrete", d=12, n=300, seed=3, density=0.4).frame()
     there, back = (GPM().fit(x).network_ for x in (drawn, drawn[drawn.columns[::-1]]))
     found = [

@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.energies.energy_cases import BUILDERS, LAYOUTS, Written, mass, random_energy, rows, states
 
-from gpmnet.energies import Energy, Layout, Mlp, Normal, Pairwise, Sum
+from gpmnet.energies import Coordinates, Energy, Mlp, Normal, Pairwise, Sum
 from gpmnet.objectives import Hyvarinen
 from gpmnet.omega import generalised_precision, squared_omega, strength, table_order
 
@@ -16,12 +16,12 @@ DOUBLE = torch.float64
 
 def by_definition(energy, h):
     """E sum f^2 written out: derivatives by autograd, differences by replacing blocks, one row and one pair at a time."""
-    layout = energy.layout
-    dc, total = layout.n_continuous, np.zeros((layout.n_variables, layout.n_variables))
+    coordinates = energy.coordinates
+    dc, total = coordinates.n_continuous, np.zeros((coordinates.n_variables, coordinates.n_variables))
 
     def value(row, *moves):
         for v, k in moves:
-            row = layout.replace(row, v, k)
+            row = coordinates.replace(row, v, k)
         return energy(row[None])[0]
 
     def slope(row, *moves):
@@ -31,15 +31,15 @@ def by_definition(energy, h):
     for row in h:
         full = torch.autograd.functional.hessian(lambda x: energy(x[None])[0], row)[:dc, :dc]
         total[:dc, :dc] += full.square().numpy()
-        for v, m in enumerate(layout.levels):
+        for v, m in enumerate(coordinates.levels):
             for k in range(1, m):
                 f = (slope(row, (v, 0)) - slope(row, (v, k))).square().numpy()
                 total[dc + v, :dc] += f
                 total[:dc, dc + v] += f
-            for w in range(layout.n_discrete):
+            for w in range(coordinates.n_discrete):
                 if w == v:
                     continue
-                for k, m2 in itertools.product(range(1, m), range(1, layout.levels[w])):
+                for k, m2 in itertools.product(range(1, m), range(1, coordinates.levels[w])):
                     f = value(row, (v, 0), (w, 0)) - value(row, (v, k), (w, 0))
                     f = f - (value(row, (v, 0), (w, m2)) - value(row, (v, k), (w, m2)))
                     total[dc + v, dc + w] += f.item() ** 2
@@ -49,8 +49,8 @@ def by_definition(energy, h):
 @pytest.mark.parametrize("name", BUILDERS)
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_omega_of_every_kind_of_pair_is_its_definition(name, kind):
-    layout = LAYOUTS[kind]
-    energy, h = random_energy(name, layout), rows(layout, 3)
+    coordinates = LAYOUTS[kind]
+    energy, h = random_energy(name, coordinates), rows(coordinates, 3)
     expected = by_definition(energy, h)
     np.testing.assert_allclose(squared_omega(energy, h).detach(), expected, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(generalised_precision(energy, h), np.sqrt(expected), rtol=1e-8, atol=1e-7)
@@ -60,7 +60,7 @@ class Plain(Energy):
     """An energy stripped of its closed forms."""
 
     def __init__(self, energy):
-        super().__init__(energy.layout)
+        super().__init__(energy.coordinates)
         self.energy = energy
 
     def forward(self, h):
@@ -69,15 +69,15 @@ class Plain(Energy):
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_closed_form_omega_equals_autograd_omega(name):
-    layout = LAYOUTS["mixed"]
-    energy, h = random_energy(name, layout), rows(layout, 20)
+    coordinates = LAYOUTS["mixed"]
+    energy, h = random_energy(name, coordinates), rows(coordinates, 20)
     torch.testing.assert_close(generalised_precision(energy, h), generalised_precision(Plain(energy), h))
 
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_the_gradient_of_omega_is_that_of_autograd(name):
-    layout = LAYOUTS["mixed"]
-    energy, h = random_energy(name, layout), rows(layout)
+    coordinates = LAYOUTS["mixed"]
+    energy, h = random_energy(name, coordinates), rows(coordinates)
     parameters = list(energy.parameters())
     found = torch.autograd.grad(squared_omega(energy, h).sum(), parameters, allow_unused=True)
     expected = torch.autograd.grad(squared_omega(Plain(energy), h).sum(), parameters, allow_unused=True)
@@ -87,8 +87,8 @@ def test_the_gradient_of_omega_is_that_of_autograd(name):
 
 
 def test_chunks_and_weights():
-    layout = LAYOUTS["mixed"]
-    energy, h = random_energy("mlp2", layout), rows(layout, 11)
+    coordinates = LAYOUTS["mixed"]
+    energy, h = random_energy("mlp2", coordinates), rows(coordinates, 11)
     whole = generalised_precision(energy, h)
     torch.testing.assert_close(generalised_precision(energy, h, chunk=4), whole)
     counts = torch.tensor([1.0, 0, 2, 3, 0, 1, 1, 1, 0, 0, 5], dtype=DOUBLE)
@@ -105,12 +105,12 @@ PRECISION = torch.tensor(
 
 
 def test_gaussian_omega_is_the_absolute_precision_and_strength_the_partial_correlation():
-    energy = Written(Layout(4), lambda z, _: -0.5 * torch.einsum("...i,ij,...j->...", z, PRECISION, z))
-    omega = generalised_precision(energy, rows(Layout(4), 9))
+    energy = Written(Coordinates(4), lambda z, _: -0.5 * torch.einsum("...i,ij,...j->...", z, PRECISION, z))
+    omega = generalised_precision(energy, rows(Coordinates(4), 9))
     torch.testing.assert_close(omega, PRECISION.abs())
     scale = PRECISION.diagonal().rsqrt()
     partial = (PRECISION * scale[:, None] * scale).abs()
-    torch.testing.assert_close(strength(omega, Layout(4)), partial - torch.eye(4, dtype=DOUBLE))
+    torch.testing.assert_close(strength(omega, Coordinates(4)), partial - torch.eye(4, dtype=DOUBLE))
 
 
 def test_omega_fitted_to_gaussian_rows_converges_to_the_precision():
@@ -120,7 +120,7 @@ def test_omega_fitted_to_gaussian_rows_converges_to_the_precision():
     for n in (500, 50_000):
         g = torch.Generator().manual_seed(1)
         x = torch.randn(n, 4, generator=g, dtype=DOUBLE) @ root.T
-        energy = Pairwise(Layout(4), n_functions=1).double()
+        energy = Pairwise(Coordinates(4), n_functions=1).double()
         optimiser = torch.optim.LBFGS(energy.parameters(), max_iter=60, line_search_fn="strong_wolfe")
 
         def closure(optimiser=optimiser, energy=energy, x=x):
@@ -136,13 +136,13 @@ def test_omega_fitted_to_gaussian_rows_converges_to_the_precision():
 
 
 def test_the_omega_of_a_product_density_is_zero():
-    layout = LAYOUTS["mixed"]
-    own = Pairwise(layout).double()
+    coordinates = LAYOUTS["mixed"]
+    own = Pairwise(coordinates).double()
     with torch.no_grad():
         own.own.normal_()
         own.own_levels.normal_()
-    for energy in (Normal(layout).double(), own, Sum(Normal(layout).double(), own)):
-        omega = generalised_precision(energy, rows(layout, 20))
+    for energy in (Normal(coordinates).double(), own, Sum(Normal(coordinates).double(), own)):
+        omega = generalised_precision(energy, rows(coordinates, 20))
         off = omega - torch.diag(omega.diagonal())
         assert float(off.abs().max()) < 1e-12
         assert omega.diagonal()[:2].min() > 0
@@ -175,7 +175,7 @@ def test_theorem_1_discrete_omega_is_zero_exactly_where_the_mass_function_factor
     table = draw(3, 1, 2) * draw(1, 4, 2)  # axes a, b, c
     table = table / table.sum()
     energy = mass(table.log())
-    assert zeros(generalised_precision(energy, states(energy.layout))) == {(0, 1)}
+    assert zeros(generalised_precision(energy, states(energy.coordinates))) == {(0, 1)}
     assert conditional_information(table, 0, 1) == pytest.approx(0, abs=1e-12)
     for pair in [(0, 2), (1, 2)]:
         assert conditional_information(table, *pair) > 1e-4
@@ -183,7 +183,7 @@ def test_theorem_1_discrete_omega_is_zero_exactly_where_the_mass_function_factor
     moved[2, 3, 1] *= 1.5
     moved = moved / moved.sum()
     energy = mass(moved.log())
-    assert zeros(generalised_precision(energy, states(energy.layout))) == set()
+    assert zeros(generalised_precision(energy, states(energy.coordinates))) == set()
     assert conditional_information(moved, 0, 1) > 1e-5
 
 
@@ -192,7 +192,7 @@ def test_discrete_omega_does_not_need_a_pairwise_signal():
     x = torch.tensor(list(itertools.product([0, 1], repeat=3)))
     table = torch.where(x.sum(dim=1) % 2 == 0, 0.2, 0.05).double().reshape(2, 2, 2)
     energy = mass(table.log())
-    omega = off_diagonal(generalised_precision(energy, states(energy.layout)))
+    omega = off_diagonal(generalised_precision(energy, states(energy.coordinates)))
     for value in omega.values():
         assert value == pytest.approx(2 * np.log(4))
 
@@ -204,10 +204,10 @@ def test_corollary_1_continuous_omega_is_zero_exactly_where_the_density_factoris
         a, b, c = z.unbind(dim=-1)
         return -(a**4) + torch.sin(a * c) - torch.cosh(b - c) + torch.tanh(b) * c**2 - c**2
 
-    layout = Layout(3)
-    h = rows(layout, 30)
-    assert zeros(generalised_precision(Written(layout, chain), h)) == {(0, 1)}
-    product = Written(layout, lambda z, hot: chain(z, hot) + 0.1 * z[..., 0] * z[..., 1] * z[..., 2])
+    coordinates = Coordinates(3)
+    h = rows(coordinates, 30)
+    assert zeros(generalised_precision(Written(coordinates, chain), h)) == {(0, 1)}
+    product = Written(coordinates, lambda z, hot: chain(z, hot) + 0.1 * z[..., 0] * z[..., 1] * z[..., 2])
     assert zeros(generalised_precision(product, h)) == set()
 
 
@@ -224,20 +224,20 @@ def mixed_density(spread_by_i):
         gap = z[..., 0] - w @ mean
         return torch.einsum("...a,ab,...b->...", i, joint, w) - 0.5 * gap**2 / scale**2 - scale.log()
 
-    return Written(Layout(1, (3, 2)), log_density)
+    return Written(Coordinates(1, (3, 2)), log_density)
 
 
 def test_theorem_2_mixed_omega_is_zero_exactly_where_the_density_factorises():
-    h = rows(Layout(1, (3, 2)), 30)
+    h = rows(Coordinates(1, (3, 2)), 30)
     assert zeros(generalised_precision(mixed_density(False), h)) == {(0, 1)}  # in the order z, i, w
     assert zeros(generalised_precision(mixed_density(True), h)) == set()
 
 
 def test_a_network_whose_units_see_one_clique_each_has_the_zeros_of_its_graph():
     """Cliques {z0, a} and {a, z1} and {z1, b}: exact zeros elsewhere, through the closed forms."""
-    layout = Layout(2, (2, 3))  # z0, z1, a, b
+    coordinates = Coordinates(2, (2, 3))  # z0, z1, a, b
     columns = {"z0": [0], "z1": [1], "a": [2, 3], "b": [4, 5, 6]}
-    energy = Mlp(layout, hidden=9).double()
+    energy = Mlp(coordinates, hidden=9).double()
     cliques = [("z0", "a"), ("a", "z1"), ("z1", "b")]
     with torch.no_grad():
         energy.output.normal_()
@@ -246,21 +246,21 @@ def test_a_network_whose_units_see_one_clique_each_has_the_zeros_of_its_graph():
             for name in cliques[unit % 3]:
                 mask[unit, columns[name]] = 1
         energy.weight.mul_(3 * mask)
-    assert zeros(generalised_precision(energy, rows(layout, 20))) == {(0, 1), (0, 3), (2, 3)}
+    assert zeros(generalised_precision(energy, rows(coordinates, 20))) == {(0, 1), (0, 3), (2, 3)}
 
 
 def test_no_discrete_difference_changes_when_levels_are_renamed_in_a_binary_variable():
-    layout = Layout(1, (2, 2))
-    energy, h = random_energy("mlp2", layout), rows(layout, 10)
+    coordinates = Coordinates(1, (2, 2))
+    energy, h = random_energy("mlp2", coordinates), rows(coordinates, 10)
     swap = torch.tensor([0, 2, 1, 3, 4])
-    other = Written(layout, lambda z, hot: energy((torch.cat([z, hot - 0.5], dim=-1))[..., swap]))
+    other = Written(coordinates, lambda z, hot: energy((torch.cat([z, hot - 0.5], dim=-1))[..., swap]))
     torch.testing.assert_close(generalised_precision(energy, h), generalised_precision(other, h[:, swap]))
 
 
 def test_strength_of_mixed_pairs_is_free_of_the_unit():
     omega = torch.tensor([[4.0, 1.0, 6.0], [1.0, 9.0, 3.0], [6.0, 3.0, 0.0]])
     expected = torch.tensor([[0, 1 / 6, 3], [1 / 6, 0, 1], [3, 1, 0]])
-    torch.testing.assert_close(strength(omega, Layout(2, (2,))), expected)
+    torch.testing.assert_close(strength(omega, Coordinates(2, (2,))), expected)
 
 
 def test_the_order_of_the_table_comes_back():

@@ -18,11 +18,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from gpmnet import __version__
-from gpmnet.deep.engine import DeepEngine, DeepResult
-from gpmnet.deep.options import DeepOptions
+from gpmnet.columns.functions import GRID
+from gpmnet.engines.deep import DeepEngine, DeepResult
+from gpmnet.engines.deep_options import DeepOptions
+from gpmnet.engines.local import LocalEngine, LocalOptions, LocalResult
 from gpmnet.errors import InputError, quote
-from gpmnet.local.engine import LocalEngine, LocalOptions, LocalResult
-from gpmnet.local.shapes import GRID
 from gpmnet.memory import available_bytes, check_memory
 from gpmnet.network import DENSE_UP_TO, Axis, MarkovNetwork, Pairs, Shapes
 from gpmnet.selection import benjamini_hochberg

@@ -12,7 +12,7 @@ discrete i, cont. j    :math:`f_k = \partial L(0) / \partial z_j - \partial L(k)
 
 the root for every kind of pair and the expectation over the given rows: those of the table, or draws of the model, with
 weights if asked. It is 0 exactly where the two are independent given the rest. On the diagonal a continuous variable has
-f = d2L/dz2, a discrete one 0. Variables stand in the order of the layout, continuous before discrete; `table_order`
+f = d2L/dz2, a discrete one 0. Variables stand in the order of the coordinates, continuous before discrete; `table_order`
 undoes it.
 """
 
@@ -23,7 +23,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from gpmnet.energies.base import BUDGET, Energy, Layout
+from gpmnet.energies.base import BUDGET, Coordinates, Energy
 
 
 def squared_omega(energy: Energy, h: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -45,12 +45,12 @@ def squared_omega(energy: Energy, h: Tensor, weights: Tensor | None = None) -> T
     -----
     Holds (n, dc, dc), (n, S, dc) and (n, S, S).
     """
-    layout = energy.layout
+    coordinates = energy.coordinates
     if weights is None:
         weights = h.new_full((len(h),), 1 / max(1, len(h)))
-    dc = layout.n_continuous
+    dc = coordinates.n_continuous
     continuous: Tensor = torch.tensordot(weights, energy.hessian(h).square(), dims=1)
-    if layout.n_discrete == 0:
+    if coordinates.n_discrete == 0:
         return continuous
     first, owner = energy.first, energy.owner
     scores = energy.level_scores(h)
@@ -59,9 +59,9 @@ def squared_omega(energy: Energy, h: Tensor, weights: Tensor | None = None) -> T
     contrast = pairs - pairs[:, first]
     contrast = contrast - contrast[:, :, first]
     discrete = torch.tensordot(weights, contrast.square(), dims=1)
-    mixed = mixed.new_zeros((layout.n_discrete, dc)).index_add(0, owner, mixed)
+    mixed = mixed.new_zeros((coordinates.n_discrete, dc)).index_add(0, owner, mixed)
     for axis in (0, 1):
-        shape = [layout.n_discrete, layout.n_discrete if axis else layout.n_levels]
+        shape = [coordinates.n_discrete, coordinates.n_discrete if axis else coordinates.n_levels]
         discrete = discrete.new_zeros(shape).index_add(axis, owner, discrete)
     return torch.cat([torch.cat([continuous, mixed.mT], dim=1), torch.cat([mixed, discrete], dim=1)])
 
@@ -70,7 +70,7 @@ def squared_omega(energy: Energy, h: Tensor, weights: Tensor | None = None) -> T
 def generalised_precision(
     energy: Energy, h: Tensor, weights: Tensor | None = None, chunk: int | None = None
 ) -> Tensor:
-    """Return Omega over all rows (n, D): (d, d), in the order of the layout.
+    """Return Omega over all rows (n, D): (d, d), in the order of the coordinates.
 
     Parameters
     ----------
@@ -84,21 +84,21 @@ def generalised_precision(
     Examples
     --------
     >>> from gpmnet.energies import Normal
-    >>> generalised_precision(Normal(Layout(2)), torch.randn(5, 2)).tolist()
+    >>> generalised_precision(Normal(Coordinates(2)), torch.randn(5, 2)).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    layout = energy.layout
+    coordinates = energy.coordinates
     weights = torch.ones_like(h[:, 0]) if weights is None else weights
     weights = weights / weights.sum()
     size = chunk or max(1, BUDGET // energy.row_size())
-    total = h.new_zeros((layout.n_variables, layout.n_variables))
+    total = h.new_zeros((coordinates.n_variables, coordinates.n_variables))
     for start in range(0, len(h), size):
         at = slice(start, start + size)
         total += squared_omega(energy, h[at], weights[at])
     return total.sqrt()
 
 
-def strength(omega: Tensor, layout: Layout) -> Tensor:
+def strength(omega: Tensor, coordinates: Coordinates) -> Tensor:
     r"""Return Omega with continuous pairs on the scale of a partial correlation: (d, d).
 
     .. math:: \Omega_{ij} / \sqrt{\Omega_{ii} \Omega_{jj}},
@@ -107,14 +107,16 @@ def strength(omega: Tensor, layout: Layout) -> Tensor:
     :math:`\Omega_{ij} / \sqrt{\Omega_{jj}}`, which frees it of the unit of z; a pair of discrete ones is a norm of log odds
     ratios and stays. The diagonal is 0.
     """
-    own = omega.diagonal()[: layout.n_continuous]
-    scale = torch.cat([own.clamp(min=torch.finfo(own.dtype).tiny).rsqrt(), own.new_ones(layout.n_discrete)])
+    own = omega.diagonal()[: coordinates.n_continuous]
+    scale = torch.cat(
+        [own.clamp(min=torch.finfo(own.dtype).tiny).rsqrt(), own.new_ones(coordinates.n_discrete)]
+    )
     result = omega * scale[:, None] * scale[None, :]
     return result - torch.diag(result.diagonal())
 
 
 def table_order(is_discrete: ArrayLike) -> NDArray[np.intp]:
-    """Return where each variable of a table stands in the layout's order, continuous before discrete.
+    """Return where each variable of a table stands in the coordinates's order, continuous before discrete.
 
     Examples
     --------
@@ -122,7 +124,7 @@ def table_order(is_discrete: ArrayLike) -> NDArray[np.intp]:
     >>> order
     array([1, 0, 2])
 
-    An Omega in the layout's order is ``omega[np.ix_(order, order)]`` in the table's.
+    An Omega in the coordinates's order is ``omega[np.ix_(order, order)]`` in the table's.
     """
     flags = np.asarray(is_discrete, dtype=bool)
     order = np.empty(len(flags), dtype=np.intp)

@@ -4,73 +4,73 @@ import itertools
 
 import torch
 
-from gpmnet.energies import DeepKernel, Energy, Layout, Mlp, Normal, Pairwise, Sum
+from gpmnet.energies import Coordinates, DeepKernel, Energy, Mlp, Normal, Pairwise, Sum
 
 LAYOUTS = {
-    "continuous": Layout(3),
-    "discrete": Layout(0, (2, 3, 2), (0.3, 0.7, 0.2, 0.3, 0.5, 0.6, 0.4)),
-    "mixed": Layout(2, (2, 3, 1), (0.3, 0.7, 0.2, 0.3, 0.5, 1.0)),
+    "continuous": Coordinates(3),
+    "discrete": Coordinates(0, (2, 3, 2), (0.3, 0.7, 0.2, 0.3, 0.5, 0.6, 0.4)),
+    "mixed": Coordinates(2, (2, 3, 1), (0.3, 0.7, 0.2, 0.3, 0.5, 1.0)),
 }
 
 BUILDERS = {
-    "mlp": lambda layout: Mlp(layout, hidden=6),
-    "mlp2": lambda layout: Mlp(layout, hidden=5, depth=2, beta=2.0),
-    "deep_kernel": lambda layout: DeepKernel(layout, n_kernels=2, hidden=4, n_points=7),
+    "mlp": lambda coordinates: Mlp(coordinates, hidden=6),
+    "mlp2": lambda coordinates: Mlp(coordinates, hidden=5, depth=2, beta=2.0),
+    "deep_kernel": lambda coordinates: DeepKernel(coordinates, n_kernels=2, hidden=4, n_points=7),
     "pairwise": Pairwise,
-    "pairwise5": lambda layout: Pairwise(layout, n_functions=5),
-    "normal": lambda layout: Normal(layout, learned=True),
-    "sum": lambda layout: Sum(Normal(layout), Mlp(layout, hidden=4), Pairwise(layout)),
+    "pairwise5": lambda coordinates: Pairwise(coordinates, n_functions=5),
+    "normal": lambda coordinates: Normal(coordinates, learned=True),
+    "sum": lambda coordinates: Sum(Normal(coordinates), Mlp(coordinates, hidden=4), Pairwise(coordinates)),
 }
 
 
-def rows(layout, n=5, seed=1):
+def rows(coordinates, n=5, seed=1):
     """Encoded random rows in float64."""
     g = torch.Generator().manual_seed(seed)
-    z = torch.randn(n, layout.n_continuous, generator=g, dtype=torch.float64)
+    z = torch.randn(n, coordinates.n_continuous, generator=g, dtype=torch.float64)
     codes = torch.stack(
-        [torch.randint(0, m, (n,), generator=g) for m in layout.levels] or [torch.zeros(n)], dim=1
+        [torch.randint(0, m, (n,), generator=g) for m in coordinates.levels] or [torch.zeros(n)], dim=1
     )
-    return layout.encode(z, codes)
+    return coordinates.encode(z, codes)
 
 
-def random_energy(name, layout, seed=0):
+def random_energy(name, coordinates, seed=0):
     """A family with all parameters drawn at random, in float64."""
     g = torch.Generator().manual_seed(seed)
-    energy = BUILDERS[name](layout).double()
+    energy = BUILDERS[name](coordinates).double()
     with torch.no_grad():
         for parameter in energy.parameters():
             parameter.copy_(torch.randn(parameter.shape, generator=g, dtype=torch.float64))
     if isinstance(energy, DeepKernel):
-        energy.init_from(rows(layout, 9), g)
+        energy.init_from(rows(coordinates, 9), g)
     return energy
 
 
 class Written(Energy):
     """A log density given as a function of z (..., dc) and the indicators (..., S)."""
 
-    def __init__(self, layout, function):
-        super().__init__(layout)
+    def __init__(self, coordinates, function):
+        super().__init__(coordinates)
         self.function = function
 
     def forward(self, h):
-        return self.function(h[..., : self.layout.n_continuous], self.indicators(h))
+        return self.function(h[..., : self.coordinates.n_continuous], self.indicators(h))
 
 
 def mass(log_table):
     """The energy of a mass function of discrete variables, given its log as a table with one axis each."""
-    layout = Layout(0, tuple(log_table.shape))
+    coordinates = Coordinates(0, tuple(log_table.shape))
 
     def log_mass(_, hot):
         value = log_table
-        parts = hot.split(layout.levels, dim=-1)
+        parts = hot.split(coordinates.levels, dim=-1)
         letters = "abcdefg"[: len(parts)]
         axes = ",".join(f"...{c}" for c in letters)
         return torch.einsum(f"{letters},{axes}->...", value, *parts)
 
-    return Written(layout, log_mass)
+    return Written(coordinates, log_mass)
 
 
-def states(layout):
+def states(coordinates):
     """All states of the discrete variables, as encoded rows without continuous part."""
-    codes = torch.tensor(list(itertools.product(*(range(m) for m in layout.levels))))
-    return layout.encode(torch.zeros(len(codes), 0, dtype=torch.float64), codes)
+    codes = torch.tensor(list(itertools.product(*(range(m) for m in coordinates.levels))))
+    return coordinates.encode(torch.zeros(len(codes), 0, dtype=torch.float64), codes)

@@ -5,7 +5,7 @@ import torch
 from tests.energies.energy_cases import BUILDERS, LAYOUTS, random_energy, rows
 
 import gpmnet.energies.low_rank as low_rank
-from gpmnet.energies import ENERGIES, DeepKernel, Energy, Layout, Mlp, Normal, Sum
+from gpmnet.energies import ENERGIES, Coordinates, DeepKernel, Energy, Mlp, Normal, Sum
 from gpmnet.energies.base import in_chunks
 from gpmnet.energies.low_rank import LowRankEnergy
 from gpmnet.errors import InputError
@@ -34,11 +34,11 @@ def parameter_gradients(energy, value):
 @every_layout
 @every_method
 def test_closed_form_equals_autograd_and_so_do_its_parameter_gradients(name, kind, method):
-    layout = LAYOUTS[kind]
-    energy, h = random_energy(name, layout), rows(layout)
+    coordinates = LAYOUTS[kind]
+    energy, h = random_energy(name, coordinates), rows(coordinates)
     value = getattr(energy, method)(h)
     oracle = getattr(Energy, method)(energy, h)
-    assert value.shape == SHAPES[method](len(h), layout.n_continuous, layout.n_levels)
+    assert value.shape == SHAPES[method](len(h), coordinates.n_continuous, coordinates.n_levels)
     torch.testing.assert_close(value, oracle, rtol=1e-9, atol=1e-10)
     for a, b in zip(parameter_gradients(energy, value), parameter_gradients(energy, oracle), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-9)
@@ -58,9 +58,9 @@ def test_without_gradients_the_values_are_the_same(name, method):
 @every_family
 def test_the_autograd_hessian_is_that_of_finite_differences(name):
     """The oracle of the other tests has one of its own."""
-    layout, step = LAYOUTS["mixed"], 1e-5
-    energy, h = random_energy(name, layout), rows(layout)
-    move = torch.zeros(layout.width, dtype=torch.float64)
+    coordinates, step = LAYOUTS["mixed"], 1e-5
+    energy, h = random_energy(name, coordinates), rows(coordinates)
+    move = torch.zeros(coordinates.width, dtype=torch.float64)
     move[0] = step
     with torch.no_grad():
         slope = (energy(h + move) - energy(h - move)) / (2 * step)
@@ -73,20 +73,29 @@ def test_the_autograd_hessian_is_that_of_finite_differences(name):
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (0, 2), (3, 1), (2, 3)])
 def test_pairs_moved_over_grids_are_replaced_columns(name, first, second):
     """Up to a constant of each row."""
-    layout = LAYOUTS["mixed"]
-    energy, h = random_energy(name, layout), rows(layout)
-    other = rows(layout, 5, seed=8)
+    coordinates = LAYOUTS["mixed"]
+    energy, h = random_energy(name, coordinates), rows(coordinates)
+    other = rows(coordinates, 5, seed=8)
     here = (
-        other[:, None, layout.columns(first)].repeat(1, 3, 1) * torch.tensor([0.5, 1.0, 2.0])[None, :, None]
+        other[:, None, coordinates.columns(first)].repeat(1, 3, 1)
+        * torch.tensor([0.5, 1.0, 2.0])[None, :, None]
     )
-    there = other[:, None, layout.columns(second)].repeat(1, 2, 1) * torch.tensor([1.0, -1.0])[None, :, None]
+    there = (
+        other[:, None, coordinates.columns(second)].repeat(1, 2, 1) * torch.tensor([1.0, -1.0])[None, :, None]
+    )
     value = energy.pair_values(h, first, here, second, there)
     assert value.shape == (5, 3, 2)
     for i in range(3):
         for j in range(2):
             moved, start = h.clone(), h.clone()
-            moved[:, layout.columns(first)], moved[:, layout.columns(second)] = here[:, i], there[:, j]
-            start[:, layout.columns(first)], start[:, layout.columns(second)] = here[:, 0], there[:, 0]
+            moved[:, coordinates.columns(first)], moved[:, coordinates.columns(second)] = (
+                here[:, i],
+                there[:, j],
+            )
+            start[:, coordinates.columns(first)], start[:, coordinates.columns(second)] = (
+                here[:, 0],
+                there[:, 0],
+            )
             torch.testing.assert_close(value[:, i, j] - value[:, 0, 0], energy(moved) - energy(start))
 
 
@@ -137,8 +146,8 @@ def test_chunks_hold_no_more_than_asked():
 
 @every_family
 def test_float32_agrees_with_float64(name):
-    layout = LAYOUTS["mixed"]
-    energy, h = random_energy(name, layout), rows(layout)
+    coordinates = LAYOUTS["mixed"]
+    energy, h = random_energy(name, coordinates), rows(coordinates)
     wide = {method: getattr(energy, method)(h).detach() for method in METHODS}
     energy.float()
     for method in METHODS:
@@ -156,8 +165,8 @@ def test_forward_takes_any_leading_shape(name):
 @pytest.mark.parametrize("name", ENERGIES)
 @every_layout
 def test_registered_energies_start_at_zero_and_can_learn(name, kind):
-    layout = LAYOUTS[kind]
-    energy, h = ENERGIES[name](layout, None).double(), rows(layout)
+    coordinates = LAYOUTS[kind]
+    energy, h = ENERGIES[name](coordinates, None).double(), rows(coordinates)
     assert float(energy(h).detach().abs().max()) == 0
     gradient = torch.autograd.grad(energy(h).sum(), list(energy.parameters()), allow_unused=True)
     assert any(g is not None and float(g.abs().max()) > 0 for g in gradient)
@@ -165,45 +174,45 @@ def test_registered_energies_start_at_zero_and_can_learn(name, kind):
 
 @pytest.mark.parametrize("name", ["mlp", "deep_kernel"])
 def test_the_same_generator_gives_the_same_energy(name):
-    layout = LAYOUTS["mixed"]
+    coordinates = LAYOUTS["mixed"]
     build = {"mlp": Mlp, "deep_kernel": DeepKernel}[name]
-    one, two, other = (build(layout, generator=torch.Generator().manual_seed(s)) for s in (5, 5, 6))
+    one, two, other = (build(coordinates, generator=torch.Generator().manual_seed(s)) for s in (5, 5, 6))
     assert torch.equal(one.weight, two.weight)
     assert not torch.equal(one.weight, other.weight)
 
 
 def test_a_saved_state_brings_back_the_energy():
-    layout = LAYOUTS["mixed"]
+    coordinates = LAYOUTS["mixed"]
     for name in BUILDERS:
-        energy, other = random_energy(name, layout, 1), random_energy(name, layout, 2)
+        energy, other = random_energy(name, coordinates, 1), random_energy(name, coordinates, 2)
         other.load_state_dict(energy.state_dict())
-        torch.testing.assert_close(other(rows(layout)), energy(rows(layout)), rtol=0, atol=0)
+        torch.testing.assert_close(other(rows(coordinates)), energy(rows(coordinates)), rtol=0, atol=0)
 
 
 @every_layout
 def test_row_size_bounds_the_results(kind):
-    layout = LAYOUTS[kind]
+    coordinates = LAYOUTS[kind]
     for name in BUILDERS:
-        energy, h = random_energy(name, layout), rows(layout)
+        energy, h = random_energy(name, coordinates), rows(coordinates)
         assert energy.row_size() >= max(
             getattr(energy, method)(h).numel() // len(h) for method in METHODS[:4]
         )
 
 
 def test_wrong_sums_and_depths_are_refused():
-    with pytest.raises(InputError, match="one layout"):
-        Sum(Normal(Layout(2)), Normal(Layout(3)))
+    with pytest.raises(InputError, match="one coordinates"):
+        Sum(Normal(Coordinates(2)), Normal(Coordinates(3)))
     with pytest.raises(InputError, match="at least one"):
         Sum()
     with pytest.raises(InputError, match="1 or 2"):
-        Mlp(Layout(2), depth=3)
+        Mlp(Coordinates(2), depth=3)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @every_family
 def test_cuda_agrees_with_cpu(name):
-    layout = LAYOUTS["mixed"]
-    energy, h = random_energy(name, layout), rows(layout)
+    coordinates = LAYOUTS["mixed"]
+    energy, h = random_energy(name, coordinates), rows(coordinates)
     here = {method: getattr(energy, method)(h).detach() for method in METHODS}
     energy.cuda()
     for method in METHODS:

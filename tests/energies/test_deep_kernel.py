@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests.energies.energy_cases import LAYOUTS, random_energy, rows
 
-from gpmnet.energies import DeepKernel, Energy, Layout, Normal
+from gpmnet.energies import Coordinates, DeepKernel, Energy, Normal
 from gpmnet.objectives import Hyvarinen
 
 DOUBLE = torch.float64
@@ -34,9 +34,9 @@ def test_the_energy_is_the_sum_of_kernels_at_the_points():
 
 
 def test_the_start_takes_rows_as_points_and_median_distances_as_bandwidths():
-    layout = LAYOUTS["mixed"]
-    energy = DeepKernel(layout, n_points=20).double()
-    data = rows(layout, 50)
+    coordinates = LAYOUTS["mixed"]
+    energy = DeepKernel(coordinates, n_points=20).double()
+    data = rows(coordinates, 50)
     energy.init_from(data, torch.Generator().manual_seed(0))
     gaps = torch.cdist(energy.points.detach(), data)
     assert float(gaps.min(dim=1).values.max()) < 1e-6
@@ -48,8 +48,8 @@ def test_the_start_takes_rows_as_points_and_median_distances_as_bandwidths():
 
 
 def test_fewer_rows_than_points_are_used_again():
-    energy = DeepKernel(Layout(2), n_points=9).double()
-    energy.init_from(rows(Layout(2), 4))
+    energy = DeepKernel(Coordinates(2), n_points=9).double()
+    energy.init_from(rows(Coordinates(2), 4))
     assert len({tuple(u) for u in energy.points.tolist()}) == 4
 
 
@@ -63,8 +63,8 @@ def alpha_loss(energy, base, h, alpha, ridge):
 
 @pytest.mark.parametrize("kind", ["continuous", "mixed"])
 def test_alpha_minimises_the_loss_written_with_autograd(kind):
-    layout = LAYOUTS[kind]
-    energy, base, h = random_energy("deep_kernel", layout), Normal(layout), rows(layout, 40)
+    coordinates = LAYOUTS[kind]
+    energy, base, h = random_energy("deep_kernel", coordinates), Normal(coordinates), rows(coordinates, 40)
     ridge = torch.tensor(0.05, dtype=DOUBLE)
     alpha = energy.fit_alpha(h, base.score(h), ridge).detach().requires_grad_()
     gradient = torch.autograd.grad(alpha_loss(energy, base, h, alpha, ridge), alpha)[0]
@@ -83,9 +83,9 @@ def test_alpha_in_parts_is_alpha_at_once(monkeypatch):
 
 def test_alpha_carries_the_gradient_of_the_kernel_and_of_the_ridge():
     """The total derivative of the held-out loss through the solve, against finite differences."""
-    layout = LAYOUTS["continuous"]
-    energy, base = random_energy("deep_kernel", layout), Normal(layout)
-    fit, held = rows(layout, 30, seed=4), rows(layout, 30, seed=5)
+    coordinates = LAYOUTS["continuous"]
+    energy, base = random_energy("deep_kernel", coordinates), Normal(coordinates)
+    fit, held = rows(coordinates, 30, seed=4), rows(coordinates, 30, seed=5)
 
     def loss():
         with energy.solved(energy.fit_alpha(fit, base.score(fit))):
@@ -124,8 +124,8 @@ def test_closed_form_alpha_learns_a_density_that_is_not_normal():
     g = torch.Generator().manual_seed(0)
     signs = 2.0 * torch.randint(0, 2, (400, 1), generator=g) - 1
     h = (signs * 1.2 + 0.4 * torch.randn(400, 2, generator=g)).double()
-    layout = Layout(2)
-    energy, base = DeepKernel(layout, n_points=50, generator=g).double(), Normal(layout)
+    coordinates = Coordinates(2)
+    energy, base = DeepKernel(coordinates, n_points=50, generator=g).double(), Normal(coordinates)
     energy.init_from(h[:200], g)
     with torch.no_grad():
         energy.alpha.copy_(energy.fit_alpha(h[:200], base.score(h[:200])))

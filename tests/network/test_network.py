@@ -15,7 +15,7 @@ def random_graph(seed, d=8, density=0.3):
 
 
 @given(st.integers(0, 1000))
-def test_adjacency_neighbours_and_separation_agree_with_networkx(seed):
+def test_adjacency_neighbors_and_separation_agree_with_networkx(seed):
     adjacency = random_graph(seed)
     names = tuple("abcdefgh")
     net = MarkovNetwork.from_adjacency(names, adjacency)

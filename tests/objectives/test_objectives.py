@@ -8,7 +8,7 @@ import torch
 from tests.energies.energy_cases import LAYOUTS, mass, random_energy, rows, states
 
 import gpmnet.objectives.sliced as sliced
-from gpmnet.energies import Layout, Mlp, Normal, Pairwise, Sum
+from gpmnet.energies import Coordinates, Mlp, Normal, Pairwise, Sum
 from gpmnet.errors import InputError
 from gpmnet.objectives import (
     OBJECTIVES,
@@ -50,7 +50,7 @@ def test_hyvarinen_is_the_fisher_divergence_up_to_one_constant(name):
     p = log_p.exp() * cell
     assert float(p.sum()) == pytest.approx(1, abs=1e-9)
     for seed in (0, 1):
-        energy = random_energy(name, Layout(2), seed)
+        energy = random_energy(name, Coordinates(2), seed)
         loss = (p * Hyvarinen()(energy, x)).sum()
         divergence = 0.5 * (p * (energy.score(x) - score_p).square().sum(dim=1)).sum()
         constant = -0.5 * (p * score_p.square().sum(dim=1)).sum()
@@ -62,7 +62,7 @@ def test_minimising_hyvarinen_gives_the_inverse_of_the_covariance():
     g = torch.Generator().manual_seed(0)
     x = torch.randn(200, 3, generator=g, dtype=DOUBLE) @ torch.randn(3, 3, generator=g, dtype=DOUBLE)
     expected = torch.cholesky_inverse(torch.linalg.cholesky(x.T @ x / 200))
-    energy = Pairwise(Layout(3), n_functions=1).double()
+    energy = Pairwise(Coordinates(3), n_functions=1).double()
     with torch.no_grad():
         energy.own[:, 1] = -expected.diagonal()
         energy.theta.copy_(-expected)
@@ -77,8 +77,8 @@ def test_minimising_hyvarinen_gives_the_inverse_of_the_covariance():
 @pytest.mark.parametrize("name", ["mlp", "deep_kernel", "pairwise", "normal"])
 def test_sliced_is_unbiased(name, reduced, monkeypatch):
     """Averaged over all sign vectors both forms are the exact loss, and so are their gradients."""
-    layout = LAYOUTS["mixed"]
-    energy, h = random_energy(name, layout), rows(layout)
+    coordinates = LAYOUTS["mixed"]
+    energy, h = random_energy(name, coordinates), rows(coordinates)
     every = [torch.tensor(v, dtype=DOUBLE) for v in itertools.product([-1.0, 1.0], repeat=2)]
     draws = iter(every)
     monkeypatch.setattr(sliced, "_signs", lambda like, _: next(draws).expand_as(like))
@@ -103,8 +103,8 @@ def test_the_signs_are_fair_and_follow_their_generator():
 
 
 def test_the_reduced_form_varies_less():
-    layout = Layout(6)
-    energy, h = Sum(Normal(layout).double(), random_energy("mlp", layout)), rows(layout, 50)
+    coordinates = Coordinates(6)
+    energy, h = Sum(Normal(coordinates).double(), random_energy("mlp", coordinates)), rows(coordinates, 50)
     g = torch.Generator().manual_seed(0)
     with torch.no_grad():
         spread = {
@@ -131,9 +131,9 @@ def test_marginalisation_is_the_explicit_sum_over_all_states(name, truth):
     """E_m of the loss less the divergence of the operator's ratios is the same constant for every energy."""
     table, true_energy = truth
     m = table.flatten()
-    every = states(true_energy.layout)
+    every = states(true_energy.coordinates)
     for seed in (0, 1):
-        energy = random_energy(name, true_energy.layout, seed)
+        energy = random_energy(name, true_energy.coordinates, seed)
         model = torch.softmax(energy(every), dim=0).reshape(table.shape)
         gaps = [(marginal_ratio(model, v) - marginal_ratio(table, v)).square() for v in range(3)]
         constant = -0.5 * sum((m * marginal_ratio(table, v).square()).sum() for v in range(3))
@@ -153,7 +153,7 @@ def test_marginalisation_is_the_explicit_sum_over_all_states(name, truth):
 def test_the_marginalisation_operator_is_complete(truth):
     """Equal ratios mean equal mass functions: the log ratios determine every conditional, and these the joint."""
     table, energy = truth
-    every = states(energy.layout)
+    every = states(energy.coordinates)
     shifted = mass(table.log() + 5.0)
     torch.testing.assert_close(RAW(shifted, every), RAW(energy, every))  # the constant of L does not count
     other = table.clone()
@@ -163,8 +163,8 @@ def test_the_marginalisation_operator_is_complete(truth):
 
 
 def test_an_unobserved_state_sends_the_raw_loss_to_minus_infinity_and_not_the_capped_one():
-    layout = Layout(0, (2,))
-    h = layout.encode(torch.zeros(10, 0, dtype=DOUBLE), torch.zeros(10, 1, dtype=torch.long))
+    coordinates = Coordinates(0, (2,))
+    h = coordinates.encode(torch.zeros(10, 0, dtype=DOUBLE), torch.zeros(10, 1, dtype=torch.long))
 
     def loss(objective, log_odds):
         return float(objective(mass(torch.tensor([log_odds, 0.0], dtype=DOUBLE)), h).mean())
@@ -179,8 +179,8 @@ def test_an_unobserved_state_sends_the_raw_loss_to_minus_infinity_and_not_the_ca
 
 def test_the_cap_leaves_the_minimiser_of_common_levels_where_it_is():
     probability = torch.tensor([0.5, 0.3, 0.2], dtype=DOUBLE)
-    layout = Layout(0, (3,))
-    every = states(layout)
+    coordinates = Coordinates(0, (3,))
+    every = states(coordinates)
     for cap in (8.0, float("inf")):
         logs = probability.log().clone().requires_grad_()
         loss = (probability * Marginalisation(cap=cap, ridge=0)(mass(logs), every)).sum()
@@ -190,8 +190,8 @@ def test_the_cap_leaves_the_minimiser_of_common_levels_where_it_is():
 @pytest.mark.parametrize("name", ["mlp", "deep_kernel", "pairwise"])
 def test_pseudo_likelihood_is_the_sum_of_conditionals_over_all_states(name, truth):
     table, true_energy = truth
-    every = states(true_energy.layout)
-    energy = random_energy(name, true_energy.layout)
+    every = states(true_energy.coordinates)
+    energy = random_energy(name, true_energy.coordinates)
     model = torch.softmax(energy(every), dim=0).reshape(table.shape)
     expected = sum(marginal_ratio(model, v).log() for v in range(3))
     torch.testing.assert_close(PseudoLikelihood()(energy, every), expected)
@@ -199,8 +199,8 @@ def test_pseudo_likelihood_is_the_sum_of_conditionals_over_all_states(name, trut
 
 def mixed_truth():
     """A density over one normal score and one variable with three levels, and points that cover it with their masses."""
-    layout = Layout(1, (3,), (0.3, 0.3, 0.4))
-    energy = Pairwise(layout).double()
+    coordinates = Coordinates(1, (3,), (0.3, 0.3, 0.4))
+    energy = Pairwise(coordinates).double()
     g = torch.Generator().manual_seed(7)
     with torch.no_grad():
         for parameter in energy.parameters():
@@ -208,7 +208,7 @@ def mixed_truth():
         energy.own[:, -1] = -1.0
     z = torch.arange(-9, 9, 0.02, dtype=DOUBLE)
     codes = torch.arange(3).repeat_interleave(len(z))[:, None]
-    h = layout.encode(z.repeat(3)[:, None], codes)
+    h = coordinates.encode(z.repeat(3)[:, None], codes)
     return energy, h, torch.softmax(energy(h).detach(), dim=0)
 
 
@@ -235,8 +235,8 @@ def test_mixed_objectives_are_least_at_the_truth(objective):
 @every_layout
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_registered_objectives_serve_every_kind_of_table(name, kind):
-    layout = LAYOUTS[kind]
-    energy, h = Sum(Normal(layout).double(), random_energy("mlp", layout)), rows(layout)
+    coordinates = LAYOUTS[kind]
+    energy, h = Sum(Normal(coordinates).double(), random_energy("mlp", coordinates)), rows(coordinates)
     g = torch.Generator().manual_seed(0)
     loss = OBJECTIVES[name](energy, h, g)
     assert loss.shape == (len(h),)
@@ -251,27 +251,27 @@ def test_registered_objectives_serve_every_kind_of_table(name, kind):
 
 @every_layout
 def test_mixed_is_the_sum_of_its_parts_and_each_ignores_the_other_kind(kind):
-    layout = LAYOUTS[kind]
-    energy, h = random_energy("pairwise", layout), rows(layout)
+    coordinates = LAYOUTS[kind]
+    energy, h = random_energy("pairwise", coordinates), rows(coordinates)
     one, two = Hyvarinen()(energy, h), PseudoLikelihood()(energy, h)
     torch.testing.assert_close(Mixed()(energy, h), one + two)
-    assert bool(one.any()) == (layout.n_continuous > 0)
-    assert bool(two.any()) == (layout.n_discrete > 0)
+    assert bool(one.any()) == (coordinates.n_continuous > 0)
+    assert bool(two.any()) == (coordinates.n_discrete > 0)
 
 
 def test_losses_are_of_the_row_alone():
-    layout = LAYOUTS["mixed"]
-    energy, h = random_energy("deep_kernel", layout), rows(layout, 8)
+    coordinates = LAYOUTS["mixed"]
+    energy, h = random_energy("deep_kernel", coordinates), rows(coordinates, 8)
     for objective in (OBJECTIVES["mixed"], OBJECTIVES["published"]):
         order = torch.randperm(8, generator=torch.Generator().manual_seed(0))
         torch.testing.assert_close(objective(energy, h[order]), objective(energy, h)[order])
 
 
 def test_float32_works():
-    layout = LAYOUTS["mixed"]
-    energy = Sum(Normal(layout), Mlp(layout))
+    coordinates = LAYOUTS["mixed"]
+    energy = Sum(Normal(coordinates), Mlp(coordinates))
     for objective in OBJECTIVES.values():
-        assert objective(energy, rows(layout).float()).dtype == torch.float32
+        assert objective(energy, rows(coordinates).float()).dtype == torch.float32
 
 
 def test_wrong_options_are_refused():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpmnet import GPM, metrics
-from gpmnet.local.engine import LocalOptions
+from gpmnet.engines.local import LocalOptions
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table
 
@@ -67,13 +67,13 @@ def test_an_edge_that_only_shows_after_conditioning_is_found_by_the_second_scree
 
 
 def behind_one(rng, n=300):
-    """The second end misses the only neighbour, to which the first one is close."""
+    """The second end misses the only neighbor, to which the first one is close."""
     k = rng.normal(size=n)
     return np.column_stack([k + 0.3 * rng.normal(size=n), 0.12 * k + rng.normal(size=n), k])
 
 
 def behind_two(rng, n=300):
-    """Both neighbours of the second end are weak, each half as telling as the first end."""
+    """Both neighbors of the second end are weak, each half as telling as the first end."""
     k = rng.normal(size=(n, 2))
     both = k.sum(axis=1) / 2**0.5
     return np.column_stack([both + 0.3 * rng.normal(size=n), 0.12 * both + rng.normal(size=n), k])
@@ -87,7 +87,7 @@ def crossed(rng, n=300):
 
 
 def behind_a_wave(rng, n=300):
-    """The first end misses a neighbour that acts on it in waves, and of which the second end is nearly a copy."""
+    """The first end misses a neighbor that acts on it in waves, and of which the second end is nearly a copy."""
     k = rng.normal(size=(n, 2))
     first = k[:, 0] + 0.25 * np.cos(2 * k[:, 1]) + 0.5 * rng.normal(size=n)
     return np.column_stack([first, 0.12 * k[:, 0] + k[:, 1] + 0.3 * rng.normal(size=n), k])
@@ -96,7 +96,7 @@ def behind_a_wave(rng, n=300):
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", [behind_one, behind_two, crossed, behind_a_wave])
 def test_p_values_of_the_whole_pipeline_are_honest(draw):
-    """A null pair behind weak neighbours that the search may miss: P(p <= a) stays near a."""
+    """A null pair behind weak neighbors that the search may miss: P(p <= a) stays near a."""
     rejected = {0.01: 0, 0.05: 0}
     repeats = 200
     for seed in range(repeats):

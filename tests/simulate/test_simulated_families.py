@@ -85,7 +85,7 @@ def test_bins_are_flat_and_logits_are_not():
         y[:, j] = moved_y[:, j] = (x[:, j] + 1) % drawn.levels[j]
         f = drawn.log_density
         changed[smooth] = np.abs((f(moved) - f(x)) - (f(moved_y) - f(y))) > 1e-9
-    # only other discrete neighbours of the child could tell, and they do not look at this pair
+    # only other discrete neighbors of the child could tell, and they do not look at this pair
     assert changed[False].mean() < 0.01
     assert changed[True].mean() > 0.9
 

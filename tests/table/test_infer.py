@@ -69,18 +69,18 @@ def test_pooled_codes_are_right():
     assert list(decoded) == list(expected)
 
 
-def test_rare_ordered_levels_join_a_neighbour():
+def test_rare_ordered_levels_join_a_neighbor():
     levels = ["a", "b", "c", "d"]
     values = pd.Categorical(["a"] * 100 + ["b"] * 2 + ["c"] * 96 + ["d"] * 2, categories=levels, ordered=True)
     found = column(values)
     assert found.levels == ("a…b", "c…d")
-    assert "joined to a neighbour" in found.notes[0]
+    assert "joined to a neighbor" in found.notes[0]
 
 
-def test_rare_numbers_join_a_neighbour_too():
+def test_rare_numbers_join_a_neighbor_too():
     found = column(np.repeat([1, 2, 3, 4], [90, 3, 100, 7]))
     assert found.levels == ("1…2", "3", "4")
-    assert found.notes == ("1 of 4 levels joined to a neighbour: too few rows",)
+    assert found.notes == ("1 of 4 levels joined to a neighbor: too few rows",)
     small = column(np.repeat([1, 2, 3, 4], 6))  # room for two levels
     assert small.levels == ("1", "2…4")
 

@@ -168,7 +168,7 @@ def constrained_mle(covariance: FloatArray, support: BoolArray, max_iter: int = 
     """Return the Gaussian maximum-likelihood precision with zeros off the support (d, d).
 
     Its inverse W agrees with the covariance on the support. Variable by variable, the off-diagonal column of
-    W is what the regression on the variable's neighbours implies, until nothing moves.
+    W is what the regression on the variable's neighbors implies, until nothing moves.
 
     References
     ----------

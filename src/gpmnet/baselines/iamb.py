@@ -53,7 +53,7 @@ def markov_blanket(n_variables: int, target: int, test: CITest, alpha: float) ->
 def iamb(n_variables: int, test: CITest, alpha: float = 0.05, rule: Literal["and", "or"] = "and") -> Graph:
     """Return the Markov network made of every variable's blanket.
 
-    In a Markov network the blanket of a variable is the set of its neighbours, and being in the blanket is
+    In a Markov network the blanket of a variable is the set of its neighbors, and being in the blanket is
     mutual; where two estimates disagree, "and" keeps an edge only if each is in the other's blanket, "or" if
     either is. The weight of a pair is ``-log10`` of the larger ("and") or smaller ("or") of its two p-values.
 

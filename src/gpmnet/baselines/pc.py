@@ -17,8 +17,8 @@ def pc_skeleton(
 ) -> tuple[BoolArray, Separators, FloatArray]:
     """Return the skeleton by PC-stable, what separated each removed pair, and the largest p-value of a pair.
 
-    For s = 0, 1, 2, ...: every pair still adjacent is tested given each set of s other neighbours of either
-    end, and is removed at the first set with p >= alpha. Neighbours are those at the beginning of the level
+    For s = 0, 1, 2, ...: every pair still adjacent is tested given each set of s other neighbors of either
+    end, and is removed at the first set with p >= alpha. Neighbors are those at the beginning of the level
     ("stable"), so that the skeleton does not depend on the order in which pairs are visited.
 
     References
@@ -31,12 +31,12 @@ def pc_skeleton(
     separators: Separators = {}
     size = 0
     while size <= (n_variables if max_conditioning is None else max_conditioning):
-        neighbours = [np.flatnonzero(row).tolist() for row in adjacent]
-        if all(len(others) <= size for others in neighbours):
+        neighbors = [np.flatnonzero(row).tolist() for row in adjacent]
+        if all(len(others) <= size for others in neighbors):
             break
         for i, j in np.argwhere(np.triu(adjacent)).tolist():
-            beside_i = combinations([k for k in neighbours[i] if k != j], size)
-            beside_j = combinations([k for k in neighbours[j] if k != i], size)
+            beside_i = combinations([k for k in neighbors[i] if k != j], size)
+            beside_j = combinations([k for k in neighbors[j] if k != i], size)
             for given in dict.fromkeys(chain(beside_i, beside_j)):
                 p_value = test(i, j, given)
                 largest[i, j] = largest[j, i] = max(largest[i, j], p_value)

@@ -102,7 +102,7 @@ def deep_settings(
         first = next(iter(named), "checkpoint")
         raise InputError(f"--{first} is for --engine deep")
     if checkpoint is not None:
-        from gpmnet.deep.options import DeepOptions
+        from gpmnet.engines.deep_options import DeepOptions
 
         return {**named, "options": DeepOptions(checkpoint=str(checkpoint))}
     return named

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from gpmnet.energies.base import Energy, Layout
+from gpmnet.energies.base import Coordinates, Energy
 from gpmnet.energies.deep_kernel import DeepKernel
 from gpmnet.energies.low_rank import LowRankEnergy
 from gpmnet.energies.mlp import Mlp
@@ -14,11 +14,21 @@ from gpmnet.energies.normal import Normal
 from gpmnet.energies.pairwise import Pairwise
 from gpmnet.energies.total import Sum
 
-# By name, from a layout and the source of starting weights.
-ENERGIES: dict[str, Callable[[Layout, torch.Generator | None], Energy]] = {
-    "pairwise": lambda layout, generator: Pairwise(layout),
-    "mlp": lambda layout, generator: Mlp(layout, generator=generator),
-    "deep_kernel": lambda layout, generator: DeepKernel(layout, generator=generator),
+# By name, from a coordinates and the source of starting weights.
+ENERGIES: dict[str, Callable[[Coordinates, torch.Generator | None], Energy]] = {
+    "pairwise": lambda coordinates, generator: Pairwise(coordinates),
+    "mlp": lambda coordinates, generator: Mlp(coordinates, generator=generator),
+    "deep_kernel": lambda coordinates, generator: DeepKernel(coordinates, generator=generator),
 }
 
-__all__ = ["ENERGIES", "DeepKernel", "Energy", "Layout", "LowRankEnergy", "Mlp", "Normal", "Pairwise", "Sum"]
+__all__ = [
+    "ENERGIES",
+    "Coordinates",
+    "DeepKernel",
+    "Energy",
+    "LowRankEnergy",
+    "Mlp",
+    "Normal",
+    "Pairwise",
+    "Sum",
+]

@@ -1,6 +1,6 @@
 r"""What an energy is: the log density L(x) up to a constant, and the derivatives and differences that follow from it.
 
-An energy is a smooth function on R^D, the encoded rows of a `Layout`. Derivatives are taken in the continuous
+An energy is a smooth function on R^D, the encoded rows of a `Coordinates`. Derivatives are taken in the continuous
 coordinates; a discrete variable is moved by replacing its whole block. Below dc is the number of continuous
 variables, S the number of levels of all discrete variables together.
 """
@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from gpmnet.energies.layout import Layout
+from gpmnet.energies.coordinates import Coordinates
 
-__all__ = ["BUDGET", "Energy", "Layout", "in_chunks"]
+__all__ = ["BUDGET", "Coordinates", "Energy", "in_chunks"]
 
 BUDGET = 1 << 24  # elements of the largest temporary: 64 MiB in float32
 
@@ -45,19 +45,19 @@ class Energy(nn.Module, ABC):
 
     Parameters
     ----------
-    layout : Layout
+    coordinates : Coordinates
     """
 
     owner: Tensor
     first: Tensor
     share: Tensor
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, coordinates: Coordinates) -> None:
         super().__init__()
-        self.layout = layout
-        self.register_buffer("owner", layout.owners(), persistent=False)
-        self.register_buffer("first", layout.firsts(), persistent=False)
-        share = torch.tensor(layout.shares, dtype=torch.float64)  # exact also after .double()
+        self.coordinates = coordinates
+        self.register_buffer("owner", coordinates.owners(), persistent=False)
+        self.register_buffer("first", coordinates.firsts(), persistent=False)
+        share = torch.tensor(coordinates.shares, dtype=torch.float64)  # exact also after .double()
         self.register_buffer("share", share, persistent=False)
 
     @abstractmethod
@@ -78,13 +78,13 @@ class Energy(nn.Module, ABC):
 
     def logits(self, h: Tensor) -> Tensor:
         """Return L with one discrete variable set to each of its levels, the others as observed: (n, S)."""
-        moved = [self(self.layout.replace(h, v, k)) for v, k in self._levels()]
+        moved = [self(self.coordinates.replace(h, v, k)) for v, k in self._levels()]
         return torch.stack(moved, dim=1) if moved else h.new_zeros((len(h), 0))
 
     def level_scores(self, h: Tensor) -> Tensor:
         """Return the scores with one discrete variable set to each of its levels: (n, S, dc)."""
-        moved = [self.score(self.layout.replace(h, v, k)) for v, k in self._levels()]
-        return torch.stack(moved, dim=1) if moved else h.new_zeros((len(h), 0, self.layout.n_continuous))
+        moved = [self.score(self.coordinates.replace(h, v, k)) for v, k in self._levels()]
+        return torch.stack(moved, dim=1) if moved else h.new_zeros((len(h), 0, self.coordinates.n_continuous))
 
     def pair_logits(self, h: Tensor) -> Tensor:
         """Return L with two discrete variables set to each pair of their levels: (n, S, S).
@@ -96,7 +96,9 @@ class Energy(nn.Module, ABC):
         rows = [
             torch.stack(
                 [
-                    self(self.layout.replace(self.layout.replace(h, v, k), w, m)) if v != w else blank
+                    self(self.coordinates.replace(self.coordinates.replace(h, v, k), w, m))
+                    if v != w
+                    else blank
                     for w, m in levels
                 ],
                 dim=1,
@@ -112,25 +114,25 @@ class Energy(nn.Module, ABC):
         ----------
         h : Tensor of shape (n, D)
         first, second : int
-            Positions of two different variables in the layout.
+            Positions of two different variables in the coordinates.
         here, there : Tensors of shape (n, a, w) and (n, b, w')
             What replaces their columns of h.
         """
         moved = h[:, None, None, :].repeat(1, here.shape[1], there.shape[1], 1)
-        moved[..., self.layout.columns(first)] = here[:, :, None, :]
-        moved[..., self.layout.columns(second)] = there[:, None, :, :]
+        moved[..., self.coordinates.columns(first)] = here[:, :, None, :]
+        moved[..., self.coordinates.columns(second)] = there[:, None, :, :]
         return self.forward(moved)
 
     def row_size(self) -> int:
         """Return how many elements the largest result or uncut temporary of these methods has for each row."""
-        return max(1, self.layout.n_continuous, self.layout.n_levels) ** 2
+        return max(1, self.coordinates.n_continuous, self.coordinates.n_levels) ** 2
 
     def indicators(self, h: Tensor) -> Tensor:
         """Return the indicators of the levels, not centred: (..., S)."""
-        return h[..., self.layout.n_continuous :] + self.share.to(h.dtype)
+        return h[..., self.coordinates.n_continuous :] + self.share.to(h.dtype)
 
     def _levels(self) -> list[tuple[int, int]]:
-        return [(v, k) for v, m in enumerate(self.layout.levels) for k in range(m)]
+        return [(v, k) for v, m in enumerate(self.coordinates.levels) for k in range(m)]
 
     @staticmethod
     def _leaf(h: Tensor) -> Tensor:
@@ -141,10 +143,10 @@ class Energy(nn.Module, ABC):
         with torch.enable_grad():
             value = self(leaf).sum()
             gradient = torch.autograd.grad(value, leaf, create_graph=keep)[0]
-        return gradient[:, : self.layout.n_continuous]
+        return gradient[:, : self.coordinates.n_continuous]
 
     def _derivatives(self, h: Tensor) -> Tensor:
-        keep, dc = torch.is_grad_enabled(), self.layout.n_continuous
+        keep, dc = torch.is_grad_enabled(), self.coordinates.n_continuous
         if dc == 0:
             return h.new_zeros((len(h), 0, 0))
         with torch.enable_grad():

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from gpmnet.energies.base import BUDGET, Layout
+from gpmnet.energies.base import BUDGET, Coordinates
 from gpmnet.energies.low_rank import LowRankEnergy
 
 
@@ -36,7 +36,7 @@ class DeepKernel(LowRankEnergy):
 
     Parameters
     ----------
-    layout : Layout
+    coordinates : Coordinates
     n_kernels : int
         Number R of kernels in the mixture.
     hidden : int
@@ -49,23 +49,25 @@ class DeepKernel(LowRankEnergy):
 
     def __init__(
         self,
-        layout: Layout,
+        coordinates: Coordinates,
         n_kernels: int = 3,
         hidden: int = 30,
         n_points: int = 200,
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__(layout)
+        super().__init__(coordinates)
         self.n_kernels, self.hidden = n_kernels, hidden
 
         def normal(*shape: int, scale: float = 1.0) -> nn.Parameter:
             return nn.Parameter(torch.randn(*shape, generator=generator) * scale)
 
-        scale = max(1, layout.width) ** -0.5
-        self.weight = normal(n_kernels * 2 * hidden, layout.width, scale=scale)  # for each r: W_r, then S_r
+        scale = max(1, coordinates.width) ** -0.5
+        self.weight = normal(
+            n_kernels * 2 * hidden, coordinates.width, scale=scale
+        )  # for each r: W_r, then S_r
         self.shift = normal(n_kernels, hidden)
         self.mix = normal(n_kernels, hidden, hidden, scale=hidden**-0.5)
-        self.points = normal(n_points, layout.width)
+        self.points = normal(n_points, coordinates.width)
         self.log_bandwidth = nn.Parameter(torch.zeros(n_kernels))
         self.log_mixture = nn.Parameter(torch.zeros(n_kernels))
         self.alpha = nn.Parameter(torch.zeros(n_points))
@@ -149,7 +151,7 @@ class DeepKernel(LowRankEnergy):
 
     def row_size(self) -> int:
         """Return how many elements the largest result or uncut temporary has for each row."""
-        dc, s = self.layout.n_continuous, self.layout.n_levels
+        dc, s = self.coordinates.n_continuous, self.coordinates.n_levels
         inside = self.n_kernels * max(self.hidden**2, len(self.points))
         return max(dc**2, s**2, s * self.width, self.hidden * dc, inside)
 
@@ -178,7 +180,7 @@ class DeepKernel(LowRankEnergy):
         -----
         Time O(n dc M^2 + M^3). Temporaries (n, c, M) are cut over coordinates to stay below `BUDGET` elements.
         """
-        n, dc, m = len(h), self.layout.n_continuous, len(self.points)
+        n, dc, m = len(h), self.coordinates.n_continuous, len(self.points)
         ridge = torch.exp(self.log_ridge) if ridge is None else ridge
         gram, target = h.new_zeros((m, m)), h.new_zeros(m)
         size = max(1, BUDGET // (n * m))
@@ -237,8 +239,8 @@ class DeepKernel(LowRankEnergy):
 
     def _maps(self) -> tuple[Tensor, Tensor]:
         """Return W_r and S_r at the continuous coordinates, each (R, hidden, dc)."""
-        maps = self.weight.reshape(self.n_kernels, 2, self.hidden, self.layout.width)
-        return maps[:, 0, :, : self.layout.n_continuous], maps[:, 1, :, : self.layout.n_continuous]
+        maps = self.weight.reshape(self.n_kernels, 2, self.hidden, self.coordinates.width)
+        return maps[:, 0, :, : self.coordinates.n_continuous], maps[:, 1, :, : self.coordinates.n_continuous]
 
     def _precision(self) -> Tensor:
         return torch.exp(-2 * self.log_bandwidth)[:, None, None]

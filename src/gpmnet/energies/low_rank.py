@@ -71,7 +71,7 @@ class LowRankEnergy(Energy):
         def part(at: slice) -> Tensor:
             return torch.einsum("nhi,hi->ni", inner @ a_c[:, at], a_c[:, at])
 
-        return in_chunks(part, self.layout.n_continuous, self._size(h))
+        return in_chunks(part, self.coordinates.n_continuous, self._size(h))
 
     def hessian(self, h: Tensor) -> Tensor:
         """Return d2L/dz_i dz_j of rows (n, D): (n, dc, dc)."""
@@ -98,7 +98,7 @@ class LowRankEnergy(Energy):
         The entries of a variable with itself are 0. Each pair is computed once.
         """
         a, moves = self.project(h), self.moves(h)
-        n, s = len(h), self.layout.n_levels
+        n, s = len(h), self.coordinates.n_levels
         first, second = torch.nonzero(self.owner[:, None] < self.owner[None, :], as_tuple=True)
 
         def part(at: slice) -> Tensor:
@@ -119,24 +119,27 @@ class LowRankEnergy(Energy):
         return in_chunks(part, one.shape[1], self._size(h) // two.shape[1])
 
     def _shifts(self, h: Tensor, variable: int, values: Tensor) -> Tensor:
-        columns = self.layout.columns(variable)
+        columns = self.coordinates.columns(variable)
         return (values - h[:, None, columns]) @ self.weight[:, columns].mT
 
     def row_size(self) -> int:
         """Return how many elements the largest result or uncut temporary has for each row."""
         return max(
-            super().row_size(), self.width * max(self.width, self.layout.n_continuous, self.layout.n_levels)
+            super().row_size(),
+            self.width * max(self.width, self.coordinates.n_continuous, self.coordinates.n_levels),
         )
 
     def moves(self, h: Tensor) -> Tensor:
         """Return by how much A h moves when a discrete variable is set to each of its levels: (n, S, H)."""
-        levels = self.weight[:, self.layout.n_continuous :].mT
+        levels = self.weight[:, self.coordinates.n_continuous :].mT
         seen = self.indicators(h)[..., None] * levels
-        total = seen.new_zeros((len(h), self.layout.n_discrete, self.width)).index_add(1, self.owner, seen)
+        total = seen.new_zeros((len(h), self.coordinates.n_discrete, self.width)).index_add(
+            1, self.owner, seen
+        )
         return levels - total[:, self.owner]
 
     def _continuous(self) -> Tensor:
-        return self.weight[:, : self.layout.n_continuous]
+        return self.weight[:, : self.coordinates.n_continuous]
 
     def _size(self, h: Tensor) -> int:
         return max(1, self._budget() // (max(1, len(h)) * self.width))

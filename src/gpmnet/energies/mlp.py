@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from gpmnet.energies.base import Layout
+from gpmnet.energies.base import Coordinates
 from gpmnet.energies.low_rank import LowRankEnergy
 from gpmnet.errors import InputError
 
@@ -26,7 +26,7 @@ class Mlp(LowRankEnergy):
 
     Parameters
     ----------
-    layout : Layout
+    coordinates : Coordinates
     hidden : int
         Units of each layer; the rank of the Hessian is at most this.
     depth : int
@@ -38,14 +38,14 @@ class Mlp(LowRankEnergy):
 
     Examples
     --------
-    >>> energy = Mlp(Layout(2, (3,)), hidden=8)
+    >>> energy = Mlp(Coordinates(2, (3,)), hidden=8)
     >>> energy(torch.zeros(4, 5)).tolist()
     [0.0, 0.0, 0.0, 0.0]
     """
 
     def __init__(
         self,
-        layout: Layout,
+        coordinates: Coordinates,
         hidden: int = 64,
         depth: int = 1,
         beta: float = 1.0,
@@ -53,13 +53,13 @@ class Mlp(LowRankEnergy):
     ) -> None:
         if depth not in (1, 2):
             raise InputError(f"The depth of a network must be 1 or 2, got {depth}.")
-        super().__init__(layout)
+        super().__init__(coordinates)
         self.depth, self.beta = depth, beta
 
         def normal(*shape: int, scale: float = 1.0) -> nn.Parameter:
             return nn.Parameter(torch.randn(*shape, generator=generator) * scale)
 
-        self.weight = normal(hidden, layout.width, scale=max(1, layout.width) ** -0.5)
+        self.weight = normal(hidden, coordinates.width, scale=max(1, coordinates.width) ** -0.5)
         self.bias = normal(hidden)
         if depth == 2:
             self.middle = normal(hidden, hidden, scale=hidden**-0.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gpmnet.energies.base import Energy, Layout
+from gpmnet.energies.base import Coordinates, Energy
 
 _RAREST = 1e-6  # a level that no row has keeps a finite log share
 
@@ -15,24 +15,26 @@ class Normal(Energy):
 
     Parameters
     ----------
-    layout : Layout
+    coordinates : Coordinates
     log_shares : Tensor of shape (S,), optional
-        Log probabilities of the levels; those of the layout's shares unless given.
+        Log probabilities of the levels; those of the coordinates's shares unless given.
     learned : bool
         Whether the precisions tau (1 to start with) and the log shares are learned.
 
     Examples
     --------
-    >>> Normal(Layout(2))(torch.tensor([[1.0, 2.0]])).tolist()
+    >>> Normal(Coordinates(2))(torch.tensor([[1.0, 2.0]])).tolist()
     [-2.5]
     """
 
     precision: Tensor
     log_shares: Tensor
 
-    def __init__(self, layout: Layout, log_shares: Tensor | None = None, learned: bool = False) -> None:
-        super().__init__(layout)
-        precision = torch.ones(layout.n_continuous)
+    def __init__(
+        self, coordinates: Coordinates, log_shares: Tensor | None = None, learned: bool = False
+    ) -> None:
+        super().__init__(coordinates)
+        precision = torch.ones(coordinates.n_continuous)
         levels = self.share.clamp(min=_RAREST).log() if log_shares is None else log_shares
         levels = levels.detach().to(precision.dtype, copy=True)
         if learned:
@@ -43,12 +45,12 @@ class Normal(Energy):
 
     def forward(self, h: Tensor) -> Tensor:
         """Return L of rows (..., D): (...)."""
-        z = h[..., : self.layout.n_continuous]
+        z = h[..., : self.coordinates.n_continuous]
         return -0.5 * z.square() @ self.precision + self.indicators(h) @ self.log_shares
 
     def score(self, h: Tensor) -> Tensor:
         """Return dL/dz of rows (n, D): (n, dc)."""
-        return -self.precision * h[:, : self.layout.n_continuous]
+        return -self.precision * h[:, : self.coordinates.n_continuous]
 
     def curvature(self, h: Tensor) -> Tensor:
         """Return the second derivatives d2L/dz_i2 of rows (n, D): (n, dc)."""
@@ -64,7 +66,7 @@ class Normal(Energy):
 
     def level_scores(self, h: Tensor) -> Tensor:
         """Return the scores with one discrete variable set to each of its levels, which do not change: (n, S, dc)."""
-        return self.score(h)[:, None, :].expand(-1, self.layout.n_levels, -1)
+        return self.score(h)[:, None, :].expand(-1, self.coordinates.n_levels, -1)
 
     def pair_logits(self, h: Tensor) -> Tensor:
         """Return L with two discrete variables set to each pair of their levels: (n, S, S); 0 within a variable."""
@@ -77,13 +79,15 @@ class Normal(Energy):
         return self._alone(first, here)[:, :, None] + self._alone(second, there)[:, None, :]
 
     def _alone(self, variable: int, values: Tensor) -> Tensor:
-        if variable < self.layout.n_continuous:
+        if variable < self.coordinates.n_continuous:
             return -0.5 * self.precision[variable] * values[..., 0].square()
-        columns = self.layout.columns(variable)
-        at = slice(columns.start - self.layout.n_continuous, columns.stop - self.layout.n_continuous)
+        columns = self.coordinates.columns(variable)
+        at = slice(
+            columns.start - self.coordinates.n_continuous, columns.stop - self.coordinates.n_continuous
+        )
         return (values + self.share[at].to(values.dtype)) @ self.log_shares[at]
 
     def _moves(self, h: Tensor) -> Tensor:
         seen = self.indicators(h) * self.log_shares
-        total = seen.new_zeros((len(h), self.layout.n_discrete)).index_add(1, self.owner, seen)
+        total = seen.new_zeros((len(h), self.coordinates.n_discrete)).index_add(1, self.owner, seen)
         return self.log_shares - total[:, self.owner]

@@ -16,7 +16,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from gpmnet.energies.base import Energy, Layout
+from gpmnet.energies.base import Coordinates, Energy
 from gpmnet.errors import InputError
 
 
@@ -51,7 +51,7 @@ class Pairwise(Energy):
 
     Parameters
     ----------
-    layout : Layout
+    coordinates : Coordinates
     n_functions : int
         Functions K of each continuous coordinate.
 
@@ -68,19 +68,19 @@ class Pairwise(Energy):
     variable: Tensor
     column: Tensor
 
-    def __init__(self, layout: Layout, n_functions: int = 3) -> None:
+    def __init__(self, coordinates: Coordinates, n_functions: int = 3) -> None:
         if n_functions < 1:
             raise InputError(f"A coordinate needs at least 1 function, got {n_functions}.")
-        super().__init__(layout)
+        super().__init__(coordinates)
         self.n_functions = n_functions
-        kept = [k for m in layout.levels for k in range(m)]
+        kept = [k for m in coordinates.levels for k in range(m)]
         column = torch.tensor([s for s, k in enumerate(kept) if k > 0], dtype=torch.long)
-        continuous = torch.arange(layout.n_continuous).repeat_interleave(n_functions)
-        variable = torch.cat([continuous, layout.n_continuous + layout.owners()[column]])
+        continuous = torch.arange(coordinates.n_continuous).repeat_interleave(n_functions)
+        variable = torch.cat([continuous, coordinates.n_continuous + coordinates.owners()[column]])
         self.register_buffer("column", column, persistent=False)
         self.register_buffer("variable", variable, persistent=False)
         self.theta = nn.Parameter(torch.zeros(len(variable), len(variable)))
-        self.own = nn.Parameter(torch.zeros(layout.n_continuous, n_functions + 1))
+        self.own = nn.Parameter(torch.zeros(coordinates.n_continuous, n_functions + 1))
         self.own_levels = nn.Parameter(torch.zeros(len(column)))
 
     def interactions(self) -> Tensor:
@@ -90,7 +90,7 @@ class Pairwise(Energy):
 
     def forward(self, h: Tensor) -> Tensor:
         """Return L of rows (..., D): (...)."""
-        z = h[..., : self.layout.n_continuous]
+        z = h[..., : self.coordinates.n_continuous]
         value = features(z, self.n_functions)[0]
         hot = self.indicators(h)[..., self.column]
         phi = torch.cat([value.flatten(-2), hot], dim=-1)
@@ -110,7 +110,7 @@ class Pairwise(Energy):
     def hessian(self, h: Tensor) -> Tensor:
         """Return d2L/dz_i dz_j of rows (n, D): (n, dc, dc)."""
         _, first, second, field = self._continuous(h)
-        dc, k = self.layout.n_continuous, self.n_functions
+        dc, k = self.coordinates.n_continuous, self.n_functions
         theta = self.interactions()[: dc * k, : dc * k].reshape(dc, k, dc, k)
         inner = torch.diag_embed((second * field).sum(dim=-1) + self.own[:, -1])
         for p in range(k):
@@ -126,7 +126,7 @@ class Pairwise(Energy):
     def level_scores(self, h: Tensor) -> Tensor:
         """Return the scores with one discrete variable set to each of its levels: (n, S, dc)."""
         z, first, _, field = self._continuous(h)
-        dc, k, hot = self.layout.n_continuous, self.n_functions, self.indicators(h)
+        dc, k, hot = self.coordinates.n_continuous, self.n_functions, self.indicators(h)
         effect = self._on_levels(self.interactions()[:, : dc * k]).reshape(len(self.owner), dc, k)
         result = ((first * field).sum(dim=-1) + z * self.own[:, -1])[:, None, :]
         for p in range(k):
@@ -162,30 +162,30 @@ class Pairwise(Energy):
 
     def functions(self, h: Tensor) -> Tensor:
         """Return phi of rows (n, D): (n, P)."""
-        value = features(h[:, : self.layout.n_continuous], self.n_functions)[0].flatten(1)
+        value = features(h[:, : self.coordinates.n_continuous], self.n_functions)[0].flatten(1)
         return torch.cat([value, self.indicators(h)[:, self.column]], dim=1)
 
     def of(self, variable: int, values: Tensor) -> Tensor:
         """Return phi of one variable at values (..., w) of its columns of h: (..., K)."""
-        if variable < self.layout.n_continuous:
+        if variable < self.coordinates.n_continuous:
             return features(values[..., 0], self.n_functions)[0]
-        columns, dc = self.layout.columns(variable), self.layout.n_continuous
+        columns, dc = self.coordinates.columns(variable), self.coordinates.n_continuous
         return (values + self.share[columns.start - dc : columns.stop - dc].to(values.dtype))[..., 1:]
 
     def _own_of(self, variable: int, values: Tensor, functions: Tensor) -> Tensor:
-        if variable < self.layout.n_continuous:
+        if variable < self.coordinates.n_continuous:
             own = self.own[variable]
             return functions @ own[:-1] + 0.5 * own[-1] * values[..., 0].square()
-        start = self.layout.n_continuous * self.n_functions
+        start = self.coordinates.n_continuous * self.n_functions
         return functions @ self.own_levels[(self.variable[start:] == variable)]
 
     def row_size(self) -> int:
         """Return how many elements the largest result or uncut temporary has for each row."""
-        return max(super().row_size(), self.layout.n_levels * max(self.layout.n_continuous, 1))
+        return max(super().row_size(), self.coordinates.n_levels * max(self.coordinates.n_continuous, 1))
 
     def _continuous(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return z, the derivatives of its functions, and what each is multiplied by, (n, dc, K)."""
-        dc, k = self.layout.n_continuous, self.n_functions
+        dc, k = self.coordinates.n_continuous, self.n_functions
         z = h[:, :dc]
         value, first, second = features(z, k)
         phi = torch.cat([value.flatten(1), self.indicators(h)[:, self.column]], dim=1)
@@ -194,16 +194,16 @@ class Pairwise(Energy):
 
     def _per_level(self, h: Tensor) -> Tensor:
         """Return the terms of L that each level takes part in, 0 for levels 0: (n, S)."""
-        dc, k = self.layout.n_continuous, self.n_functions
+        dc, k = self.coordinates.n_continuous, self.n_functions
         phi = torch.cat([features(h[:, :dc], k)[0].flatten(1), self.indicators(h)[:, self.column]], dim=1)
         field = phi @ self.interactions()[:, dc * k :] + self.own_levels
-        return h.new_zeros((len(h), self.layout.n_levels)).index_copy(1, self.column, field)
+        return h.new_zeros((len(h), self.coordinates.n_levels)).index_copy(1, self.column, field)
 
     def _on_levels(self, table: Tensor) -> Tensor:
         """Return the rows of a (P, q) table that belong to levels, with zero rows for levels 0: (S, q)."""
-        rows = table[self.layout.n_continuous * self.n_functions :]
-        return rows.new_zeros((self.layout.n_levels, rows.shape[1])).index_copy(0, self.column, rows)
+        rows = table[self.coordinates.n_continuous * self.n_functions :]
+        return rows.new_zeros((self.coordinates.n_levels, rows.shape[1])).index_copy(0, self.column, rows)
 
     def _by_variable(self, x: Tensor) -> Tensor:
         """Return sums over the levels of each discrete variable, (n, S, ...) to (n, V, ...)."""
-        return x.new_zeros((len(x), self.layout.n_discrete, *x.shape[2:])).index_add(1, self.owner, x)
+        return x.new_zeros((len(x), self.coordinates.n_discrete, *x.shape[2:])).index_add(1, self.owner, x)

@@ -13,13 +13,13 @@ from gpmnet.errors import InputError
 
 
 class Sum(Energy):
-    """L = L_1 + L_2 + ... of energies of one layout; so is every derivative and difference.
+    """L = L_1 + L_2 + ... of energies of one coordinates; so is every derivative and difference.
 
     Examples
     --------
     >>> import torch
-    >>> from gpmnet.energies import Layout, Mlp, Normal
-    >>> energy = Sum(Normal(Layout(2)), Mlp(Layout(2)))
+    >>> from gpmnet.energies import Coordinates, Mlp, Normal
+    >>> energy = Sum(Normal(Coordinates(2)), Mlp(Coordinates(2)))
     >>> energy.score(torch.tensor([[1.0, 2.0]])).tolist()
     [[-1.0, -2.0]]
     """
@@ -27,9 +27,9 @@ class Sum(Energy):
     def __init__(self, *energies: Energy) -> None:
         if not energies:
             raise InputError("A sum needs at least one energy.")
-        if any(energy.layout != energies[0].layout for energy in energies):
-            raise InputError("Only energies of one layout can be added.")
-        super().__init__(energies[0].layout)
+        if any(energy.coordinates != energies[0].coordinates for energy in energies):
+            raise InputError("Only energies of one coordinates can be added.")
+        super().__init__(energies[0].coordinates)
         self.parts = nn.ModuleList(energies)
 
     def __iter__(self) -> Iterator[Energy]:

@@ -209,26 +209,26 @@ class MarkovNetwork:
         return list(zip(self._edges.first.tolist(), self._edges.second.tolist(), strict=True))
 
     @cached_property
-    def _neighbour_lists(self) -> list[list[int]]:
-        return queries.neighbour_lists(len(self.names), self._edge_ends)
+    def _neighbor_lists(self) -> list[list[int]]:
+        return queries.neighbor_lists(len(self.names), self._edge_ends)
 
     def neighbors(self, name: str) -> tuple[str, ...]:
-        """Return the neighbours of a variable in the order of the names."""
-        return tuple(self.names[at] for at in self._neighbour_lists[self.position(name)])
+        """Return the neighbors of a variable in the order of the names."""
+        return tuple(self.names[at] for at in self._neighbor_lists[self.position(name)])
 
     def markov_blanket(self, name: str) -> tuple[str, ...]:
-        """Return the variables that make all others irrelevant to this one: in an undirected graph its neighbours."""
+        """Return the variables that make all others irrelevant to this one: in an undirected graph its neighbors."""
         return self.neighbors(name)
 
     @property
     def degree(self) -> dict[str, int]:
-        """Number of neighbours of each variable, by name."""
-        return {name: len(near) for name, near in zip(self.names, self._neighbour_lists, strict=True)}
+        """Number of neighbors of each variable, by name."""
+        return {name: len(near) for name, near in zip(self.names, self._neighbor_lists, strict=True)}
 
     @property
     def isolated(self) -> tuple[str, ...]:
         """The variables without an edge."""
-        return tuple(name for name, near in zip(self.names, self._neighbour_lists, strict=True) if not near)
+        return tuple(name for name, near in zip(self.names, self._neighbor_lists, strict=True) if not near)
 
     def separates(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
         """Whether every path between two variables passes through the given ones.
@@ -248,7 +248,7 @@ class MarkovNetwork:
         closed = {self.position(name) for name in ([given] if isinstance(given, str) else given)}
         if start == goal or start in closed or goal in closed:
             raise InputError("separation needs two different variables that are not among the given ones")
-        found = queries.open_path(self._neighbour_lists, start, goal, closed)
+        found = queries.open_path(self._neighbor_lists, start, goal, closed)
         return None if found is None else tuple(self.names[at] for at in found)
 
     def communities(self) -> tuple[tuple[str, ...], ...]:

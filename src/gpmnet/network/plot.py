@@ -15,7 +15,7 @@ from gpmnet.errors import InputError, quote
 from gpmnet.network.draw import BLUE, GREY, PALETTE, RED, draw_labels, figure_axes, legend_below
 from gpmnet.network.network import DENSE_UP_TO, MarkovNetwork
 from gpmnet.network.queries import SEED
-from gpmnet.network.report.layout import layout
+from gpmnet.network.report.positions import layout
 from gpmnet.network.text import counted, short
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def plot_network(
     color : {"kind", "community"}
         What the colour of a node says.
     labels : bool
-        Whether to name the variables, at most the `MOST_LABELS` with the most neighbours.
+        Whether to name the variables, at most the `MOST_LABELS` with the most neighbors.
     seed : int
         Of the layout; the same network and seed give the same picture.
     """

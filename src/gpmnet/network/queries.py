@@ -11,23 +11,23 @@ SEED = 0
 """Seed of everything random that is only for looking at: communities and layouts."""
 
 
-def neighbour_lists(d: int, edges: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return the neighbours of each vertex, increasing.
+def neighbor_lists(d: int, edges: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Return the neighbors of each vertex, increasing.
 
-    >>> neighbour_lists(3, [(1, 2), (0, 1)])
+    >>> neighbor_lists(3, [(1, 2), (0, 1)])
     [[1], [0, 2], [1]]
     """
     lists: list[list[int]] = [[] for _ in range(d)]
     for a, b in edges:
         lists[a].append(b)
         lists[b].append(a)
-    for neighbours in lists:
-        neighbours.sort()
+    for neighbors in lists:
+        neighbors.sort()
     return lists
 
 
 def open_path(
-    neighbours: Lists, start: int, goal: int, closed: Collection[int] = ()
+    neighbors: Lists, start: int, goal: int, closed: Collection[int] = ()
 ) -> tuple[int, ...] | None:
     """Return a shortest path from start to goal that avoids the closed vertices; None if there is none.
 
@@ -42,13 +42,13 @@ def open_path(
     while frontier:
         following = []
         for at in frontier:
-            for neighbour in neighbours[at]:
-                if neighbour in came_from or neighbour in closed:
+            for neighbor in neighbors[at]:
+                if neighbor in came_from or neighbor in closed:
                     continue
-                came_from[neighbour] = at
-                if neighbour == goal:
+                came_from[neighbor] = at
+                if neighbor == goal:
                     return _walk_back(came_from, goal)
-                following.append(neighbour)
+                following.append(neighbor)
         frontier = following
     return None
 

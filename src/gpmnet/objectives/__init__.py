@@ -2,7 +2,7 @@
 
 from gpmnet.objectives.base import Objective
 from gpmnet.objectives.hyvarinen import Hyvarinen
-from gpmnet.objectives.marginalization import Marginalisation
+from gpmnet.objectives.marginalisation import Marginalisation
 from gpmnet.objectives.mixed import Mixed
 from gpmnet.objectives.pseudolikelihood import PseudoLikelihood
 from gpmnet.objectives.sliced import Sliced

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpmnet.energies.base import Energy, Layout
+from gpmnet.energies.base import Coordinates, Energy
 
 
-def log_conditionals(logits: Tensor, layout: Layout) -> Tensor:
+def log_conditionals(logits: Tensor, coordinates: Coordinates) -> Tensor:
     r"""Return :math:`\log \pi(x_v = k \mid x_{-v})` of every level from `Energy.logits` (n, S): (n, S)."""
-    parts = logits.split(layout.levels, dim=1) if layout.levels else ()
+    parts = logits.split(coordinates.levels, dim=1) if coordinates.levels else ()
     return torch.cat([torch.log_softmax(part, dim=1) for part in parts], dim=1) if parts else logits
 
 
-def observed(layout: Layout, h: Tensor) -> Tensor:
+def observed(coordinates: Coordinates, h: Tensor) -> Tensor:
     """Return where the observed level of each discrete variable stands among the S: (n, V)."""
-    return layout.codes(h) + torch.tensor(layout.starts, dtype=torch.long, device=h.device)
+    return coordinates.codes(h) + torch.tensor(coordinates.starts, dtype=torch.long, device=h.device)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PseudoLikelihood:
 
     def __call__(self, energy: Energy, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return the losses (n,) of rows (n, D)."""
-        if energy.layout.n_discrete == 0:
+        if energy.coordinates.n_discrete == 0:
             return h.new_zeros(len(h))
-        logs = log_conditionals(energy.logits(h), energy.layout)
-        return -logs.gather(1, observed(energy.layout, h)).sum(dim=1)
+        logs = log_conditionals(energy.logits(h), energy.coordinates)
+        return -logs.gather(1, observed(energy.coordinates, h)).sum(dim=1)

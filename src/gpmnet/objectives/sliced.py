@@ -45,7 +45,7 @@ class Sliced:
 
     def __call__(self, energy: Energy, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return the losses (n,) of rows (n, D)."""
-        dc, keep = energy.layout.n_continuous, torch.is_grad_enabled()
+        dc, keep = energy.coordinates.n_continuous, torch.is_grad_enabled()
         if dc == 0:
             return h.new_zeros(len(h))
         loss = h.new_zeros(len(h))

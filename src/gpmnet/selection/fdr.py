@@ -27,10 +27,17 @@ def benjamini_hochberg(p_values: ArrayLike, n_tests: int | None = None) -> NDArr
     >>> benjamini_hochberg([0.01, 0.04, 0.03], n_tests=4).round(3)
     array([0.04 , 0.053, 0.053])
     """
-    p = np.asarray(p_values, dtype=np.float64)
-    m = len(p) if n_tests is None else n_tests
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * m / np.arange(1, len(p) + 1)
-    q = np.empty_like(p)
-    q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return q
+    with np.errstate(divide="ignore"):  # log 0 is -inf, and comes back as 0
+        log_p = np.log(np.asarray(p_values, dtype=np.float64))
+    return np.exp(log_benjamini_hochberg(log_p, n_tests))
+
+
+def log_benjamini_hochberg(log_p: ArrayLike, n_tests: int | None = None) -> NDArray[np.float64]:
+    """Return the logs of the q-values from the logs of p-values, which may be too small for a float."""
+    log_p = np.asarray(log_p, dtype=np.float64)
+    m = len(log_p) if n_tests is None else n_tests
+    order = np.argsort(log_p, kind="stable")
+    scaled = log_p[order] + np.log(m / np.arange(1, len(log_p) + 1))
+    log_q = np.empty_like(log_p)
+    log_q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 0.0)
+    return log_q

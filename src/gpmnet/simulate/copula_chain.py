@@ -10,7 +10,7 @@ MARGINALS = ("exponential", "laplace", "uniform", "gumbel", "cauchy")
 
 
 def copula_chain(d: int, n: int, seed: int = 0, *, rho: float = 0.5, dtype: str = "float64") -> Simulation:
-    """Draw ``x_j = F_j^-1(Phi(z_j))``, z the Gaussian chain with correlation rho between neighbours.
+    """Draw ``x_j = F_j^-1(Phi(z_j))``, z the Gaussian chain with correlation rho between neighbors.
 
     The graph is the chain x1 - x2 - ... - xd. The marginals F take turns over the columns: exponential,
     Laplace, uniform, Gumbel, Cauchy, all in their standard form.

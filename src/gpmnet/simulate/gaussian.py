@@ -64,7 +64,7 @@ def gaussian(
     strength : float
         In (0, 1): how close to singular a random precision matrix may come.
     rho : float
-        Correlation of neighbours in the chain, in (-1, 1), not 0.
+        Correlation of neighbors in the chain, in (-1, 1), not 0.
     density, max_clique : optional
         Of the random graph.
     dtype : {"float64", "float32"}
@@ -175,7 +175,7 @@ def gaussian_law(
 
 
 def chain_law(name: str, d: int, rho: float) -> GaussianLaw:
-    """Return the law of the stationary chain with correlation rho between neighbours."""
+    """Return the law of the stationary chain with correlation rho between neighbors."""
     check_range(name, "rho", abs(rho), 1e-6, 1 - 1e-6)
     diagonal = np.full(d, (1 + rho**2) / (1 - rho**2))
     diagonal[[0, -1]] = 1 / (1 - rho**2)

@@ -2,7 +2,7 @@
 
 Two columns are duplicates if each is a function of the other: a one-to-one relabelling where few values
 occur, a strictly monotone map (up or down) where many do. Given one of them, the other is known, so no test
-could tell their neighbours apart. The first stands for all; the others are left out of the fit and the
+could tell their neighbors apart. The first stands for all; the others are left out of the fit and the
 network joins each to the one that stands for it, and to nothing else.
 
 In a table of few rows, unrelated columns agree by chance. A pair counts only if fewer than one in a million

@@ -19,7 +19,7 @@ The rules, in the order they are tried, for a column with m values of which u ar
    d. otherwise discrete.
 
 Levels: at most 20 (and at most a tenth of the rows); a level needs 5 rows, or one in a thousand if that is
-more. The rest is pooled into "other", or joins a neighbour where the levels have an order.
+more. The rest is pooled into "other", or joins a neighbor where the levels have an order.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ def spell(value: np.floating) -> str:
 def pool(name: str, coded: Coded, m: int, forced: bool, ordered: bool) -> Coded:
     """Pool the levels that are too many or too rare into "other", and say so.
 
-    A rare level of an ordered column joins the neighbour below it instead (the lowest, the one above), which
+    A rare level of an ordered column joins the neighbor below it instead (the lowest, the one above), which
     keeps the order.
     """
     counts = np.bincount(coded.codes[coded.codes >= 0], minlength=len(coded.levels))
@@ -350,7 +350,7 @@ def _merge_ordered(coded: Coded, keep: NDArray[np.bool_]) -> Coded:
         members[at].append(level)
     lookup = np.append(group, -1).astype(np.int16)
     levels = tuple(part[0] if len(part) == 1 else f"{part[0]}…{part[-1]}" for part in members)
-    note = f"{int(np.count_nonzero(~keep))} of {len(keep)} levels joined to a neighbour: too few rows"
+    note = f"{int(np.count_nonzero(~keep))} of {len(keep)} levels joined to a neighbor: too few rows"
     return Coded(lookup[coded.codes], levels, (note,))
 
 

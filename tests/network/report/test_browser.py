@@ -177,7 +177,7 @@ def test_strength_and_kinds_hide_edges(page, network):
 
 def test_search_shows_a_markov_blanket(page, network):
     page.at("search").send_keys("flavanoids", Keys.ENTER)
-    names = [item.text for item in page.driver.find_elements(By.CSS_SELECTOR, "#panel .neighbours bdi")]
+    names = [item.text for item in page.driver.find_elements(By.CSS_SELECTOR, "#panel .neighbors bdi")]
     assert sorted(names) == sorted(network.neighbors("flavanoids"))
     assert "Markov blanket" in page.text("panel")
     page.driver.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)

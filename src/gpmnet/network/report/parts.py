@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpmnet.network.queries import communities
 from gpmnet.network.report.columns import ColumnFacts
-from gpmnet.network.report.layout import layout
+from gpmnet.network.report.positions import layout
 from gpmnet.network.report.words import finding
 from gpmnet.network.text import short
 

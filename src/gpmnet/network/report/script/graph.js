@@ -54,7 +54,7 @@
   const itemOf = (element) => (element.isNode() ? gpm.nodes : gpm.pairs)[element.data("at")];
   const elementOf = (item) => cy.getElementById((item.a ? "e" : "n") + item.at);
 
-  // Everything but an item and its neighbours fades.
+  // Everything but an item and its neighbors fades.
   const spotlight = (item) => {
     cy.batch(() => {
       cy.$(".faded, .chosen").removeClass("faded chosen");

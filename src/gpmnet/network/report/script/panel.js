@@ -11,7 +11,7 @@
 
   const swatch = (colour) => el("span", { class: "swatch", style: { background: colour }, "aria-hidden": "true" });
 
-  const neighbour = (pair, node) => {
+  const neighbor = (pair, node) => {
     const other = gpm.other(pair, node);
     const fill = el("i", { style: { width: `${(100 * pair.weight) / gpm.heaviest}%`, background: gpm.signColour(pair.sign) } });
     const sign = gpm.sign(pair.sign);
@@ -50,10 +50,10 @@
       node.notes && el("p", {}, gpm.plain(node.notes)),
       el("h4", {}, `Markov blanket: ${gpm.count(edges.length, "variable")}`),
       el("p", {}, blanket),
-      el("ul", { class: "neighbours" }, edges.map((pair) => neighbour(pair, node))),
+      el("ul", { class: "neighbors" }, edges.map((pair) => neighbor(pair, node))),
       left > 0 ? el("p", { class: "muted" }, `${gpm.count(left, "weaker edge")} of it ${left === 1 ? "is" : "are"} not on this page; see edges.csv.`) : null,
       near.length ? el("h4", {}, `Came close: ${gpm.count(near.length, "pair")}`) : null,
-      near.length ? el("ul", { class: "neighbours" }, near.map((pair) => neighbour(pair, node))) : null,
+      near.length ? el("ul", { class: "neighbors" }, near.map((pair) => neighbor(pair, node))) : null,
     ];
   };
 

@@ -1,0 +1,1 @@
+"""The engines: each a short file that puts parts together."""

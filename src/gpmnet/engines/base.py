@@ -1,0 +1,176 @@
+"""What an engine is: the contract between the estimator and whatever finds the edges.
+
+To add an engine, write one file with a subclass of `Engine` and one of `Found`, and add a line to
+`gpmnet.engines.ENGINES`. Nothing else knows which engines there are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpmnet.memory import available_bytes, check_memory
+from gpmnet.parts import Part
+from gpmnet.progress import Progress, silent
+from gpmnet.table import Encoded, Table
+
+
+def no_pairs() -> NDArray[np.intp]:
+    """Return an empty list of pairs, shape (0, 2)."""
+    return np.empty((0, 2), dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What an engine is given.
+
+    Attributes
+    ----------
+    encoded : Encoded
+        The table.
+    forbidden, required : ndarray of int, shape (m, 2)
+        Pairs, the smaller position first, that are never edges and never tested, and pairs that always are.
+    alpha : float
+        P-value up to which a pair may become an edge whatever the others are: such pairs need the full test.
+    seed : int
+    device : str
+    progress : Progress
+    """
+
+    encoded: Encoded
+    forbidden: NDArray[np.intp] = field(default_factory=no_pairs)
+    required: NDArray[np.intp] = field(default_factory=no_pairs)
+    alpha: float = 0.0
+    seed: int = 0
+    device: str = "cpu"
+    progress: Progress = silent
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.encoded.n_rows
+
+    @property
+    def d(self) -> int:
+        """Number of variables."""
+        return len(self.encoded.names)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A solver that ended at its cap, not at a solution.
+
+    Attributes
+    ----------
+    solver : str
+        Which one, in words, with its cap.
+    variable : int
+        Position of the variable that it was about, the worst where it was about several.
+    """
+
+    solver: str
+    variable: int
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What an engine says about the edges once they are chosen.
+
+    Attributes
+    ----------
+    omega : ndarray of shape (m,)
+        Omega of each pair that was found, NaN where the engine has none.
+    own : ndarray of shape (d,)
+        Its diagonal.
+    surfaces : list of ndarray
+        Interaction of the log density on the grids of the two variables, of each pair that is to be shown.
+    stops : tuple of Stop
+    """
+
+    omega: NDArray[np.float64]
+    own: NDArray[np.float64]
+    surfaces: list[NDArray[np.float32]]
+    stops: tuple[Stop, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Found(ABC):
+    """What an engine returns: the pairs that are or came close to edges, first < second, arrays of shape (m,).
+
+    Attributes
+    ----------
+    log_p : ndarray
+        Log p-values.
+    strength : ndarray
+        In [0, 1]; |partial correlation| for Gaussian data.
+    sign : ndarray
+        -1, 0 (no single sign) or 1.
+    n_iter : int
+        Rounds of the slowest of the engine's solvers.
+    stops : tuple of Stop
+        Solvers that ended at their cap; none if all converged.
+    learned : mapping
+        Whatever else was learned and is worth having, by name: ``{"lam": 1.3}`` becomes `GPM.lam_`.
+    """
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    log_p: NDArray[np.float64]
+    strength: NDArray[np.float64]
+    sign: NDArray[np.float64]
+    n_iter: int
+    stops: tuple[Stop, ...]
+    learned: Mapping[str, Any]
+
+    @abstractmethod
+    def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
+        """Return Omega and surfaces of the graph of the edges.
+
+        Parameters
+        ----------
+        is_edge : ndarray of bool, shape (m,)
+            Which of the pairs are edges.
+        shown : ndarray of int
+            Positions of those edges whose surface is wanted, increasing.
+        """
+
+
+class Engine(Part, ABC):
+    """Finds the pairs of a table that are edges.
+
+    A frozen dataclass. The estimator fills a field from its own parameter of the same name (`options`, `energy`,
+    `objective`, `penalty`) unless that is None; an engine has the fields it needs and no others.
+    """
+
+    @abstractmethod
+    def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
+        """Return about how many bytes a fit needs beyond the table.
+
+        Parameters
+        ----------
+        n_levels : ndarray of int, shape (d,)
+            Levels of each variable, 0 for continuous ones.
+        """
+
+    @abstractmethod
+    def fit(self, problem: Problem) -> Found:
+        """Return the pairs that are or came close to edges."""
+
+
+def check_fits(engine: Engine, table: Table, device: str) -> None:
+    """Raise if a fit of a table needs more memory than is free, saying how many of its variables would fit."""
+    n, levels = table.n_rows, table.n_levels
+    needed = engine.memory(n, levels)
+    free = available_bytes(device)
+    if needed <= free:
+        return
+    fits, too_many = 0, len(levels)
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        fits, too_many = (middle, too_many) if engine.memory(n, levels[:middle]) <= free else (fits, middle)
+    check_memory(needed, device, f"about {fits:,} of these {len(levels):,} variables would fit")

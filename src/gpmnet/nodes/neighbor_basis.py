@@ -1,0 +1,171 @@
+r"""F(x_N): what a node model knows of the neighbors, and how it changes with each of them.
+
+.. math:: F(x_N) = [\,1,\ (z_k, \cos \pi u_k, \cos 2 \pi u_k)_{k\ \text{continuous}},\
+          (\text{indicators})_{k\ \text{discrete}},\ (\tanh(w_r^\top x_N + b_r) - m_r)_{r = 1..R}\,]
+
+with random directions w, and the means m of the joint features over the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from gpmnet.columns.features import Features, gather, joint_arguments
+
+N_COSINES = 2
+"""Cosines of each continuous neighbor; Omega is a mean over rows and needs less detail than a test."""
+
+
+def member_width(levels: int) -> int:
+    """Return the columns that a member with some levels (0: continuous) has of its own."""
+    return levels - 1 if levels else 1 + N_COSINES
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborBasis:
+    """F(x_N) of a batch of nodes whose neighborhoods have the same kinds and levels slot by slot.
+
+    Attributes
+    ----------
+    members : Tensor of shape (b, s)
+    value : Tensor of shape (b, n, p)
+        First column 1, then the members' own columns slot by slot, then the joint ones.
+    inner : Tensor of shape (b, n, R)
+        Arguments of the joint features; R may be 0.
+    """
+
+    features: Features
+    members: Tensor
+    value: Tensor
+    inner: Tensor
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """Number of levels of the member in each slot, 0 if continuous."""
+        return [] if not len(self.members) else self.features.levels[self.members[0]].tolist()
+
+    @cached_property
+    def flexible(self) -> Tensor:
+        """Which columns are neither the constant, a score nor an indicator: (p,) of bool."""
+        result = torch.zeros(self.value.shape[2], dtype=torch.bool, device=self.value.device)
+        for slot, levels in enumerate(self.levels):
+            if not levels:
+                result[self.own(slot).start + 1 : self.own(slot).stop] = True
+        result[self._joint] = True
+        return result
+
+    @cached_property
+    def _centre(self) -> Tensor:
+        return torch.tanh(self.inner).mean(dim=1, keepdim=True)
+
+    def own(self, slot: int) -> slice:
+        """Return where the own columns of a member are."""
+        start = 1 + sum(member_width(m) for m in self.levels[:slot])
+        return slice(start, start + member_width(self.levels[slot]))
+
+    def derivative(self, slot: int) -> Tensor:
+        """Return dF / dz of the continuous member in a slot: (b, n, p)."""
+        z = self._coordinates(slot)[..., 0]
+        result = torch.zeros_like(self.value)
+        at = self.own(slot).start
+        u = torch.special.ndtr(z)
+        density = torch.exp(-0.5 * z.square()) / (2 * torch.pi) ** 0.5
+        result[:, :, at] = 1.0
+        for m in range(1, N_COSINES + 1):
+            result[:, :, at + m] = -m * torch.pi * torch.sin(m * torch.pi * u) * density
+        result[:, :, self._joint] = (1 - torch.tanh(self.inner).square()) * self._directions(slot)
+        return result
+
+    def at_level(self, slot: int, level: int) -> Tensor:
+        """Return F with the discrete member in a slot set to a level: (b, n, p)."""
+        own, moved = self._at(slot, torch.tensor([level], device=self.value.device))
+        result = self.value.clone()
+        result[:, :, self.own(slot)] = own
+        result[:, :, self._joint] = torch.tanh(self._without(slot) + moved) - self._centre
+        return result
+
+    def averages(self, slot: int, points: Tensor, most_rows: int) -> Tensor:
+        """Return the mean over rows of F with one member set to each of some points: (b, G, p).
+
+        Parameters
+        ----------
+        points : Tensor of shape (G,)
+            Normal scores of a continuous member, levels of a discrete one.
+        most_rows : int
+            Joint features are averaged over this many rows, spread evenly, if there are more.
+        """
+        own, moved = self._at(slot, points)
+        result = self.value.mean(dim=1)[:, None, :].repeat(1, len(points), 1)
+        result[:, :, self.own(slot)] = own
+        if self.inner.shape[2]:
+            n = self.inner.shape[1]
+            rows = torch.linspace(0, n - 1, min(n, most_rows), device=points.device).round().long()
+            others = self._without(slot)[:, rows]
+            for g in range(len(points)):
+                mean = torch.tanh(others + moved[:, g, None]).mean(dim=1)
+                result[:, g, self._joint] = mean - self._centre[:, 0]
+        return result
+
+    @property
+    def _joint(self) -> slice:
+        return slice(self.value.shape[2] - self.inner.shape[2], None)
+
+    def _coordinates(self, slot: int) -> Tensor:
+        """Return the member's part of what the joint features see: (b, n, c)."""
+        return gather(self.features.linear, self.features.linear_columns(self.members[:, slot]))
+
+    def _directions(self, slot: int) -> Tensor:
+        """Return how the arguments of the joint features change with the member's coordinates: (b, c, R)."""
+        columns = self.features.linear_columns(self.members[:, slot])
+        weights = self.features.weights[columns, : self.inner.shape[2]].double()
+        return weights / self.members.shape[1] ** 0.25
+
+    def _without(self, slot: int) -> Tensor:
+        """Return the arguments of the joint features less the member's part: (b, n, R)."""
+        return self.inner - self._coordinates(slot) @ self._directions(slot)
+
+    def _at(self, slot: int, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Return a member's own columns at some points (b, G, w), and its part of the arguments (b, G, R)."""
+        if self.levels[slot] == 0:
+            z = points.double()[None, :, None].expand(len(self.members), -1, 1)
+            return _score_columns(z), z @ self._directions(slot)
+        share = level_shares(self.features, self.members[:, slot])[:, 1:]
+        level = torch.arange(1, self.levels[slot], device=points.device)
+        own = (points[:, None] == level).double() - share[:, None, :]
+        spread = self.features.level_spread(share)
+        return own, (own / spread[:, None, :]) @ self._directions(slot)
+
+
+def _score_columns(z: Tensor) -> Tensor:
+    """Return z and its cosines: (..., 1) to (..., 1 + N_COSINES)."""
+    phase = torch.pi * torch.special.ndtr(z)
+    return torch.cat([z, *(torch.cos(m * phase) for m in range(1, N_COSINES + 1))], dim=-1)
+
+
+def level_shares(features: Features, variables: Tensor) -> Tensor:
+    """Return the shares of the rows in each level of discrete variables with equally many: (b, M)."""
+    codes = features.codes[:, variables].T.long()
+    n_levels = int(features.levels[variables[0]])
+    return torch.stack([(codes == k).double().mean(dim=1) for k in range(n_levels)], dim=1)
+
+
+def neighbor_basis(features: Features, members: Tensor, n_joint: int = 0) -> NeighborBasis:
+    """Return the basis of a batch of neighborhoods (b, s), all of the same kinds and levels slot by slot."""
+    b, s = members.shape
+    parts = [torch.ones((b, features.n, 1), dtype=torch.float64, device=members.device)]
+    for slot in range(s):
+        member = members[:, slot]
+        if int(features.levels[member[0]]):
+            parts.append(gather(features.phi, features.columns(member)))
+        else:
+            parts.append(_score_columns(gather(features.linear, features.linear_start[member][:, None])))
+    inner = parts[0].new_zeros((b, features.n, 0))
+    if n_joint:
+        inner = joint_arguments(features, members, n_joint)
+        joint = torch.tanh(inner)
+        parts.append(joint - joint.mean(dim=1, keepdim=True))
+    return NeighborBasis(features, members, torch.cat(parts, dim=2), inner)

@@ -1,0 +1,207 @@
+r"""The test of an edge in the direction that an energy has learned.
+
+The residual features :math:`r_i, r_j` of a pair, given a set S, come from the regressions of the local engine. An energy
+fitted to other rows says how the pair interacts where the rest of a row is x: its double-centred interaction g, written in
+the features,
+
+.. math:: g(x_i, x_j; x) \approx \varphi_i(x_i)^\top C(x)\, \varphi_j(x_j), \qquad T = r_i^\top C(x)\, r_j .
+
+C depends on the rest alone, so the mean of T is 0 if the pair is independent given the rest, up to a product of two
+regression errors, whatever the energy is worth; it is positive if the energy has something of the truth. So a parity
+of many variables, which no product of two features shows, is found by a test with one degree of freedom.
+
+The sum of T over a fold is compared with its standard error, whose square is the larger of
+
+.. math:: \sum T^2 \quad\text{and}\quad \sum \mathrm{tr}\,\big(C(x)\, V_j(x_S)\, C(x)^\top V_i(x_S)\big),
+
+the second one what independence implies, V the fitted conditional covariances. The first alone fails where a cell that
+should have a few rows has none by chance: nothing that varies is then left in it. Both are divided by 1 - df/n, the
+share of a residual's variance that the regression leaves.
+
+The rows are cut into folds, and each fold is tested with an energy that has not seen it. The folds' statistics depend
+on each other through the energies, so their p-values are joined by the Cauchy combination.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpmnet.columns.features import continuous_features, gather
+from gpmnet.energies import Coordinates, Energy
+from gpmnet.energies.grids import level_grid
+from gpmnet.testing.design import Regression, regress
+from gpmnet.testing.double_residual import EdgeTest, combine
+
+REACH, POINTS = 2.1, 7
+"""Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH."""
+_ROWS = 4096  # rows at a time
+_WIDE = 6  # the second moments of more features than this are too many to fit: they are taken for constant
+_SILENT = 1e-5  # an interaction below this share of the energy's values is rounding: the energy says nothing of the pair
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows, and an energy that has not seen them.
+
+    Attributes
+    ----------
+    rows : Tensor of shape (m,)
+        Positions in the table.
+    energy : Energy
+    """
+
+    rows: Tensor
+    energy: Energy
+
+
+class LearnedTest:
+    """Tests pairs in learned directions.
+
+    Parameters
+    ----------
+    test : EdgeTest
+        Of the same rows, its variables in the table's order.
+    h : Tensor of shape (n, D)
+        The rows as the energies see them.
+    order : Tensor of shape (d,)
+        Position of each variable of the table in the coordinates.
+    folds : list of Fold
+    """
+
+    def __init__(self, test: EdgeTest, h: Tensor, order: Tensor, folds: list[Fold]) -> None:
+        self.test, self.h, self.order, self.folds = test, h, order, folds
+        self.coordinates = folds[0].energy.coordinates
+        self.bases = [_basis(self.coordinates, test, v, int(at)) for v, at in enumerate(order)]
+
+    @torch.no_grad()
+    def log_p(self, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
+        """Return log p-values (B,) of pairs (B,) given sets (B, s; -1 pads).
+
+        Time O(n (p^2 + POINTS^2 H)) a pair, p columns of the regression, H units of the energy.
+        """
+        found = torch.zeros(len(first), dtype=torch.float64, device=first.device)
+        for at in range(len(first)):
+            i, j = int(first[at]), int(second[at])
+            set_ = given[at : at + 1]
+            regression = regress(self.test.features, set_[:, set_[0] >= 0], self.test.design)
+            one, two = self._end(regression, first[at]), self._end(regression, second[at])
+            left = 1 - float(regression.df[0]) / self.test.features.n
+            parts = [self._fold(f, i, j, one.take(f.rows), two.take(f.rows), left) for f in self.folds]
+            found[at] = combine(torch.stack(parts))
+        return found
+
+    def _end(self, regression: Regression, variable: Tensor) -> _End:
+        f = self.test.features
+        residual = regression.residuals(gather(f.phi, f.columns(variable[None])))
+        n, k = residual.shape[1:]
+        spread = (residual.mT @ residual / n)[0].expand(n, k, k)
+        if k <= _WIDE:
+            square = (residual[..., :, None] * residual[..., None, :]).flatten(2)
+            spread = spread + regression.fitted(square - square.mean(dim=1, keepdim=True))[0].unflatten(
+                1, (k, k)
+            )
+        return _End(residual[0], spread)
+
+    def _fold(self, fold: Fold, i: int, j: int, one: _End, two: _End, left: float) -> Tensor:
+        """Return the log p-value of the rows of a fold, NaN where the energy says nothing of the pair."""
+        h = self.h[fold.rows]
+        total, seen, due = h.new_zeros(3, dtype=torch.float64)
+        for start in range(0, len(h), _ROWS):
+            at = slice(start, start + _ROWS)
+            weights = self._weights(fold.energy, h[at], i, j)
+            score = torch.einsum("nk,nkl,nl->n", one.residual[at], weights, two.residual[at])
+            total, seen = total + score.sum(), seen + score.square().sum()
+            turned = weights @ two.spread[at] @ weights.mT
+            due = due + (turned * one.spread[at]).sum()
+        size = torch.maximum(seen, due)
+        if float(size) <= 0:
+            return size.new_tensor(torch.nan)
+        return torch.special.log_ndtr(-total * (left / size).sqrt())
+
+    def _weights(self, energy: Energy, h: Tensor, i: int, j: int) -> Tensor:
+        """Return C (n, K_i, K_j)."""
+        one, two = self.bases[i], self.bases[j]
+        at_i, at_j = int(self.order[i]), int(self.order[j])
+        value = energy.pair_values(
+            h, at_i, one.values.expand(len(h), -1, -1), at_j, two.values.expand(len(h), -1, -1)
+        )
+        value = value.double()
+        rounding = _SILENT * value.abs().amax().clamp(min=1.0)
+        value = value - (one.weight[:, None] * value).sum(dim=1, keepdim=True)
+        value = value - (two.weight * value).sum(dim=2, keepdim=True)
+        value = value * (value.abs() > rounding)
+        return one.dual.mT @ value @ two.dual
+
+
+@dataclass(frozen=True, eq=False)
+class _End:
+    """What a set leaves of a variable.
+
+    Attributes
+    ----------
+    residual : Tensor of shape (n, K)
+    spread : Tensor of shape (n, K, K)
+        Its conditional covariance, fitted.
+    """
+
+    residual: Tensor
+    spread: Tensor
+
+    def take(self, rows: Tensor) -> _End:
+        """Return some rows."""
+        return _End(self.residual[rows], self.spread[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """The features of a variable on a grid.
+
+    Attributes
+    ----------
+    values : Tensor of shape (g, w)
+        Grid, as columns of h.
+    weight : Tensor of shape (g,)
+        Share of each point.
+    dual : Tensor of shape (g, K)
+        Maps a function on the grid to its coefficients in the features.
+    """
+
+    values: Tensor
+    weight: Tensor
+    dual: Tensor
+
+
+def _basis(coordinates: Coordinates, test: EdgeTest, variable: int, place: int) -> _Basis:
+    f = test.features
+    width = int(f.width[variable])
+    if place < coordinates.n_continuous:
+        grid = torch.linspace(-REACH, REACH, POINTS, dtype=torch.float64, device=f.device)
+        weight = torch.softmax(-0.5 * grid.square(), dim=0)
+        rank = (torch.special.ndtr(grid) * f.n - 0.5).round().long().clamp(0, f.n - 1)
+        phi = torch.as_tensor(continuous_features(f.n, width), device=f.device)[rank]
+        values = grid[:, None]
+    else:
+        values, weight = (part.to(f.device) for part in level_grid(coordinates, place))
+        phi = values[:, 1:]
+    gram = phi.mT @ (weight[:, None] * phi)
+    factor = torch.linalg.cholesky(gram + 1e-6 * torch.eye(len(gram)).to(gram))
+    dual = torch.cholesky_solve((weight[:, None] * phi).mT, factor).mT
+    return _Basis(values.float(), weight, dual)
+
+
+def strongest(first: Tensor, second: Tensor, log_p: Tensor, level: float, most: int, d: int) -> Tensor:
+    """Return, for each of d nodes, the partners of pairs below a level, at most `most`, surest first: (d, s; -1 pads)."""
+    keep = (log_p < math.log(level)).nonzero()[:, 0]
+    keep = keep[log_p[keep].argsort(stable=True)]
+    lists: list[list[int]] = [[] for _ in range(d)]
+    for a, b in zip(first[keep].tolist(), second[keep].tolist(), strict=True):
+        for node, other in ((a, b), (b, a)):
+            if len(lists[node]) < most:
+                lists[node].append(other)
+    widest = max(1, *map(len, lists))
+    rows = [row + [-1] * (widest - len(row)) for row in lists]
+    return torch.tensor(rows, dtype=torch.int64, device=first.device)

@@ -1,0 +1,263 @@
+"""The deep engine through the estimator: graphs, Omega, masks, kinds, seeds, names, refusals, shapes."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+
+from gpmnet import GPM
+from gpmnet.columns.functions import GRID
+from gpmnet.energies import ENERGIES, Coordinates, Mlp
+from gpmnet.energies.grids import edge_shapes
+from gpmnet.engines.deep import DeepEngine, _given, _joined
+from gpmnet.engines.deep_options import DeepOptions
+from gpmnet.engines.local import LocalOptions, Searched
+from gpmnet.errors import InputError
+from gpmnet.objectives import OBJECTIVES
+from gpmnet.penalties import PENALTIES
+from gpmnet.simulate import simulate
+from gpmnet.table import load_table
+from gpmnet.testing.learned import LearnedTest
+
+QUICK = DeepOptions(steps=20, lam=2.0)
+
+
+def edges(model):
+    found = model.network_.edges
+    return {frozenset(pair) for pair in found[["source", "target"]].to_numpy().tolist()}
+
+
+def chain(n=1000, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    for j in range(1, d):
+        x[:, j] += 0.8 * x[:, j - 1]
+    return pd.DataFrame(x, columns=list("abcdefg")[:d])
+
+
+def mixed_frame(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    bit, a = rng.integers(0, 2, n), rng.normal(size=n)
+    trit = np.where(rng.random(n) < 0.6, 2 * bit, rng.integers(0, 3, n))
+    b = a + bit + 0.7 * rng.normal(size=n)
+    return pd.DataFrame({"bit": bit, "a": a, "trit": trit, "b": b, "alone": rng.normal(size=n)})
+
+
+KINDS = {"bit": "discrete", "trit": "discrete"}
+PAIRS = {
+    frozenset(p) for p in (("bit", "trit"), ("a", "b"), ("bit", "b"), ("a", "bit"))
+}  # (a, bit) are parents of b
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return GPM(engine="deep", options=DeepOptions(steps=30, lam=2.0)).fit(mixed_frame(), kinds=KINDS)
+
+
+def test_parity_is_found_where_the_local_engine_finds_nothing():
+    frame = simulate("parity", d=3, n=600, seed=0).frame()
+    deep = GPM(engine="deep", options=DeepOptions(steps=140, lam=2.0)).fit(frame)
+    assert edges(deep) == {frozenset(p) for p in (("x1", "x2"), ("x1", "x3"), ("x2", "x3"))}
+    assert deep.network_.edges["p_value"].max() < 1e-20
+    assert deep.omega_[np.triu_indices(3, 1)] == pytest.approx(np.full(3, 2 * np.log(9)), rel=0.35)
+    assert GPM().fit(frame).network_.n_edges == 0
+
+
+def test_a_gaussian_chain_and_its_precision():
+    frame = chain(1500)
+    model = GPM(engine="deep", options=DeepOptions(steps=20)).fit(frame)
+    assert edges(model) == {frozenset(pair) for pair in ("ab", "bc", "cd", "de")}
+    z = load_table(frame).encode(0).scores
+    exact = np.abs(np.linalg.inv(np.cov(z, rowvar=False)))
+    shown = model.omega_ > 0
+    np.testing.assert_allclose(model.omega_[shown], exact[shown], rtol=0.2)
+
+
+def test_omega_of_a_missing_edge_is_small_beside_those_of_the_edges():
+    """Theorem 2 on a fitted model: given b, its two neighbors are independent; one is discrete, one is not."""
+    rng = np.random.default_rng(0)
+    b = rng.normal(size=3000)
+    bit = (rng.random(3000) < 1 / (1 + np.exp(-1.5 * b))).astype(int)
+    frame = pd.DataFrame({"bit": bit, "b": b, "c": b**2 / 2 + b + 0.7 * rng.normal(size=3000)})
+    encoded = load_table(frame, kinds={"bit": "discrete"}).encode(0)
+    found = DeepEngine(DeepOptions(steps=40, lam=3.0)).fit(encoded)
+    omega = found.precision
+    assert omega[0, 2] < 0.1 * min(omega[0, 1], omega[1, 2])
+
+
+def test_mixed_tables_in_any_order_of_columns(mixed):
+    assert edges(mixed) == PAIRS
+    columns = ["alone", "b", "trit", "a", "bit"]
+    other = GPM(engine="deep", options=DeepOptions(steps=30, lam=2.0)).fit(
+        mixed_frame()[columns], kinds=KINDS
+    )
+    assert edges(other) == PAIRS
+    place = [list(mixed.network_.names).index(name) for name in columns]
+    np.testing.assert_allclose(other.omega_, mixed.omega_[np.ix_(place, place)], rtol=0.3, atol=0.1)
+
+
+def test_every_kind_of_edge_has_a_shape(mixed):
+    forms = {("bit", "trit"): "table", ("a", "b"): "surface", ("bit", "b"): "lines"}
+    sizes = {("bit", "trit"): (2, 3), ("a", "b"): (21, 21), ("bit", "b"): (2, 21)}
+    for pair, form in forms.items():
+        found = mixed.network_.explain(*pair)
+        assert (found.form, found.values.shape) == (form, sizes[pair])
+        assert found.values[0, 0] > 0 > found.values[0, -1]  # they rise together
+
+
+def test_shapes_are_the_mean_of_the_energy_double_centred():
+    coordinates = Coordinates(1, (3,), (0.2, 0.5, 0.3))
+    energy = Mlp(coordinates, 6, generator=torch.Generator().manual_seed(0)).double()
+    torch.nn.init.normal_(energy.output, generator=torch.Generator().manual_seed(1))
+    h = coordinates.encode(torch.randn(40, 1, dtype=torch.float64), torch.randint(0, 3, (40, 1)))
+    (surface,) = edge_shapes(energy, h, np.array([1]), np.array([0]))
+    value = np.zeros((3, len(GRID)))
+    for k, t in np.ndindex(value.shape):
+        moved = h.clone()
+        moved[:, 0] = GRID[t]
+        value[k, t] = float(energy(coordinates.replace(moved, 0, k)).mean().detach())
+    value -= np.array(coordinates.shares) @ value
+    value -= value.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(surface, value, atol=1e-6)
+
+
+def test_forbidden_and_required_pairs():
+    model = GPM(engine="deep", options=QUICK, forbid=[("a", "b")], require=[("a", "d")]).fit(chain(300, 4))
+    assert frozenset("ab") not in edges(model)
+    assert frozenset("ad") in edges(model)
+    tested = model.network_.candidates[["source", "target"]].to_numpy().tolist()
+    assert frozenset("ab") not in {frozenset(pair) for pair in tested}
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not():
+    frame = mixed_frame(60)
+    models = [
+        GPM(engine="deep", options=QUICK, random_state=seed, n_jobs=1).fit(frame, kinds=KINDS)
+        for seed in (3, 3, 4)
+    ]
+    one, two = (model.network_.pairs for model in models[:2])
+    for name in one.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    np.testing.assert_array_equal(models[0].omega_, models[1].omega_)
+    assert not np.array_equal(models[0].omega_, models[2].omega_)
+
+
+def test_clone_keeps_what_the_engine_needs():
+    model = clone(GPM(engine="deep", energy="deep_kernel", objective="sliced", penalty="mcp", options=QUICK))
+    kept = model.get_params()
+    assert (kept["energy"], kept["objective"], kept["penalty"]) == ("deep_kernel", "sliced", "mcp")
+    assert kept["options"] is not None
+    assert clone(model).get_params()["options"] == QUICK
+
+
+CHOICES = [("energy", name) for name in ENERGIES] + [("objective", name) for name in OBJECTIVES]
+CHOICES += [("penalty", name) for name in PENALTIES]
+
+
+@pytest.mark.parametrize(("part", "name"), CHOICES)
+def test_every_name_runs(part, name):
+    options = DeepOptions(steps=4, lam=2.0)
+    model = GPM(engine="deep", options=options, **{part: name}).fit(mixed_frame(120), kinds=KINDS)
+    assert frozenset(("a", "b")) in edges(model)
+    assert np.isfinite(model.omega_).all()
+
+
+def test_the_published_base_runs():
+    model = GPM(engine="deep", options=DeepOptions(steps=60, base="normal", lam=1.0)).fit(chain(300, 3))
+    assert edges(model) == {frozenset("ab"), frozenset("bc")}
+
+
+@pytest.mark.parametrize("part", ["energy", "objective", "penalty"])
+@pytest.mark.parametrize("value", ["resnet", ["mlp"], None])
+def test_a_wrong_name_is_refused_in_one_sentence(part, value):
+    with pytest.raises(InputError, match=f"^{part}=.* is not one of "):
+        GPM(engine="deep", **{part: value}).fit(chain(50, 3))
+
+
+def test_options_of_the_other_engine_are_refused():
+    with pytest.raises(InputError, match="must be DeepOptions, not LocalOptions"):
+        GPM(engine="deep", options=LocalOptions()).fit(chain(50, 3))
+    with pytest.raises(InputError, match="must be LocalOptions, not DeepOptions"):
+        GPM(options=DeepOptions()).fit(chain(50, 3))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"base": "none"}, {"lam": -1.0}, {"lam": float("nan")}, {"n_folds": 1}, {"n_functions": 0}, {"steps": -1},
+        {"batch": 0}, {"batch": "many"}, {"patience": 0}, {"omega_rows": 1.5}, {"most_pairs": 0},
+        {"learning_rate": 0.0}, {"held_out": 0.0}, {"held_out": 1.0}, {"local": None},
+    ],
+)  # fmt: skip
+def test_wrong_options_are_refused_by_name(wrong):
+    with pytest.raises(InputError, match=f"DeepOptions: {next(iter(wrong))} must be"):
+        DeepOptions(**wrong)
+
+
+@pytest.mark.parametrize("n", [4, 9])
+def test_a_handful_of_rows_is_fitted(n):
+    model = GPM(engine="deep", options=DeepOptions(steps=3, patience=1, lam=2.0)).fit(
+        mixed_frame(n).drop(columns="trit")
+    )
+    assert model.network_.n_edges <= 3
+
+
+def test_all_pairs_up_to_a_threshold_get_the_full_test(monkeypatch):
+    calls = []
+    plain = LearnedTest.log_p
+
+    def log_p(self, first, second, given):
+        calls.append((first, second, plain(self, first, second, given)))
+        return calls[-1][2]
+
+    monkeypatch.setattr(LearnedTest, "log_p", log_p)
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 7)))
+    found = DeepEngine(DeepOptions(lam=0.0), "pairwise").fit(load_table(frame).encode(0), level=0.8)
+    first, second, early = calls[0]
+    close = early < np.log(0.8)
+    wanted = set(zip(first[close].tolist(), second[close].tolist(), strict=True))
+    assert len(wanted) > 10
+    assert wanted <= set(zip(found.first.tolist(), found.second.tolist(), strict=True))
+
+
+def test_few_pairs_are_tested_in_learned_directions_where_few_are_asked_for():
+    calls = []
+    options = DeepOptions(steps=0, lam=2.0, most_pairs=2)
+    encoded = load_table(chain(200, 4)).encode(0)
+    DeepEngine(options).fit(
+        encoded, progress=lambda phase, done, total, note="": calls.append((phase, total))
+    )
+    assert ("learned directions", 2) in calls
+
+
+def test_sets_hold_both_neighborhoods_without_the_pair_and_learned_members_come_first():
+    members = torch.tensor([[1, 3, -1], [0, 2, -1], [1, -1, -1], [0, -1, -1]])
+    found = Searched(None, members, None, None, 0.1, 3)
+    pair = torch.tensor([0]), torch.tensor([1])
+    assert _given(found, *pair).tolist() == [[2, 3]]
+    assert _joined(members, torch.tensor([[2], [-1], [3], [2]]), 3).tolist() == [
+        [2, 1, 3], [0, 2, -1], [3, 1, -1], [2, 0, -1],
+    ]  # fmt: skip
+
+
+def test_the_command_line_fits_with_the_deep_engine(tmp_path):
+    chain(60, 3).to_csv(tmp_path / "t.csv", index=False)
+    arguments = [
+        "fit",
+        tmp_path / "t.csv",
+        "-o",
+        tmp_path / "out",
+        "--engine",
+        "deep",
+        "--energy",
+        "pairwise",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "gpmnet", *map(str, arguments), "--no-report"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "edges at FDR 0.05" in done.stdout

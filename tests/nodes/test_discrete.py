@@ -1,0 +1,147 @@
+"""Models of discrete nodes against scikit-learn, autograd, and sums over all states of a known mass function."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from gpmnet.nodes.discrete import (
+    Marginalisation,
+    PseudoLikelihood,
+    fit_marginalisation,
+    fit_pseudo_likelihood,
+    information,
+    level_probabilities,
+    penalties,
+    select_pseudo_likelihood,
+)
+
+RNG = np.random.default_rng(0)
+COUNTS = np.array([[6, 2, 1], [2, 5, 3], [1, 1, 4]])  # rows: the neighbor, columns: the node
+
+
+def drawn(n=300, levels=3):
+    basis = torch.tensor(np.column_stack([np.ones(n), RNG.normal(size=(n, 3))]))[None]
+    return basis, torch.tensor(RNG.integers(0, levels, n))[None]
+
+
+def population():
+    """Rows in the proportions of the table, and indicators of the neighbor: the loss is then its expectation."""
+    neighbor, node = (np.repeat(axis.ravel(), COUNTS.ravel()) for axis in np.indices(COUNTS.shape))
+    basis = np.column_stack([np.ones(len(node)), np.eye(3)[neighbor][:, 1:]])
+    return torch.tensor(basis)[None], torch.tensor(node)[None]
+
+
+def fit(codes, levels, basis, ridge):
+    start = basis.new_zeros((len(basis), levels - 1, basis.shape[2]))
+    return fit_pseudo_likelihood(codes, basis, penalties(basis, ridge), start, 50)
+
+
+def test_the_newton_fit_is_multinomial_logistic_regression():
+    x = RNG.normal(size=(500, 3))
+    logits = np.column_stack([np.zeros(500), x @ [1.0, -1.0, 0.3], x @ [0.2, 0.5, -1.0] + 0.3])
+    shares = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    codes = (RNG.random(500)[:, None] > np.cumsum(shares, 1)).sum(1)
+    basis = torch.tensor(np.column_stack([np.ones(500), x]))[None]
+    theta = fit(torch.tensor(codes)[None], 3, basis, 1e-10)[0].numpy()
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=5000).fit(x, codes)
+    np.testing.assert_allclose(theta[:, 1:], model.coef_[1:] - model.coef_[0], atol=1e-4)
+    np.testing.assert_allclose(theta[:, 0], model.intercept_[1:] - model.intercept_[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("levels", [8, 12])
+def test_the_newton_fit_reaches_the_maximum_with_many_levels_and_a_strong_effect(levels):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, levels, 1000)
+    b = np.where(rng.random(1000) < 0.6, a, rng.integers(0, levels, 1000))
+    basis = torch.tensor(np.column_stack([np.ones(1000), np.eye(levels)[a][:, 1:]]))[None]
+    theta = fit(torch.tensor(b)[None], levels, basis, 1e-3)[0]
+    share = torch.softmax(torch.cat([torch.zeros((1000, 1)), basis[0] @ theta.T], dim=1), dim=1)[:, 1:]
+    hot = torch.tensor(np.eye(levels)[b][:, 1:])
+    penalty = 1e-3 * basis[0].square().mean(dim=0)
+    penalty[0] = 1e-9
+    gradient = (hot - share).T @ basis[0] / 1000 - penalty * theta
+    assert float(gradient.abs().max()) < 1e-7
+    assert float(theta.abs().max()) < 20
+
+
+@pytest.mark.parametrize("levels", [2, 4])
+def test_derivatives_agree_with_autograd(levels):
+    basis, codes = drawn(levels=levels)
+    penalty = torch.tensor(RNG.random((1, 4)))
+    theta = torch.tensor(RNG.normal(size=(1, levels - 1, 4)), requires_grad=True)
+    for objective in (PseudoLikelihood(codes, basis, penalty), Marginalisation(codes, basis, penalty, 0.02)):
+        gradient = torch.autograd.grad(objective.loss(theta).sum(), theta)[0]
+        hessian = torch.autograd.functional.hessian(lambda t, o=objective: o.loss(t).sum(), theta)
+        found = objective.derivatives(theta.detach())
+        size = 4 * (levels - 1)
+        torch.testing.assert_close(found[0], gradient.reshape(1, size))
+        torch.testing.assert_close(found[1][0], hessian.reshape(size, size), rtol=1e-6, atol=1e-6)
+
+
+def test_the_marginalisation_loss_is_a_sum_over_all_states():
+    basis, codes = population()
+    theta = torch.tensor(RNG.normal(size=(1, 2, 3)))
+    share = COUNTS / COUNTS.sum()
+    expected = 0.0
+    for k in range(3):
+        logits = np.r_[0.0, theta[0].numpy() @ np.r_[1.0, np.eye(3)[k][1:]]]
+        r = np.exp(logits).sum() / np.exp(logits)
+        expected += sum(share[k, x] * (0.5 * r[x] ** 2 - r.sum()) for x in range(3))
+    loss = Marginalisation(codes, basis, torch.zeros((1, 3), dtype=torch.float64), 0.0).loss(theta)
+    np.testing.assert_allclose(loss, expected)
+
+
+def test_the_population_minimiser_of_marginalisation_is_the_truth():
+    basis, codes = population()
+    none = torch.full((1, 3), 1e-12, dtype=torch.float64)
+    truth = np.log(COUNTS[:, 1:] / COUNTS[:, :1])
+    expected = np.column_stack([truth[0], truth[1] - truth[0], truth[2] - truth[0]])
+    plain = Marginalisation(codes, basis, none, 0.0)
+    gradient, hessian = plain.derivatives(torch.tensor(expected)[None])
+    assert float(gradient.abs().max()) < 1e-8
+    assert float(torch.linalg.eigvalsh(hessian).min()) > 0
+    # the ridge on r, 1/n, moves it a little: with the same proportions and many rows it is reached
+    rows = 200
+    start = torch.zeros((1, 2, 3), dtype=torch.float64)
+    found = fit_marginalisation(codes.repeat(1, rows), basis.repeat(1, rows, 1), none, start, 100)
+    np.testing.assert_allclose(found[0], expected, atol=0.02)
+
+
+def test_marginalisation_has_a_minimiser_where_a_state_was_never_seen():
+    neighbor = np.repeat([0, 0, 1], [40, 20, 30])
+    node = np.repeat([0, 1, 1], [40, 20, 30])  # level 0 never with neighbor 1
+    basis = torch.tensor(np.column_stack([np.ones(90), neighbor]).astype(float))[None]
+    codes = torch.tensor(node)[None]
+    penalty = penalties(basis, 1e-3)
+    start = fit_pseudo_likelihood(codes, basis, penalty, torch.zeros((1, 1, 2), dtype=torch.float64), 50)
+    theta = fit_marginalisation(codes, basis, penalty, start, 100)
+    gradient, hessian = Marginalisation(codes, basis, penalty, 1 / 90).derivatives(theta)
+    assert float(gradient.abs().max()) < 1e-6
+    assert float(torch.linalg.eigvalsh(hessian).min()) > 0
+    unseen = level_probabilities(basis @ theta.mT)[0, -1, 0]
+    assert 0.2 / 90 < float(unseen) < 5 / 90
+
+
+def test_the_information_is_the_covariance_of_the_gradients_under_the_model():
+    basis, _ = drawn(levels=3)
+    p = level_probabilities(basis @ torch.tensor(RNG.normal(size=(1, 2, 4))).mT)
+    expected = torch.zeros((8, 8), dtype=torch.float64)
+    for row in range(basis.shape[1]):
+        for level in range(3):
+            residual = torch.eye(3, dtype=torch.float64)[level, 1:] - p[0, row, 1:]
+            g = torch.kron(residual, basis[0, row])
+            expected += p[0, row, level] * torch.outer(g, g) / basis.shape[1]
+    torch.testing.assert_close(information(p, basis)[0], expected)
+
+
+def test_the_ridge_follows_the_signal():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(2, 800, 10))
+    strong = rng.random(800) < 1 / (1 + np.exp(-3 * x[1, :, 0]))
+    codes = torch.tensor(np.stack([rng.integers(0, 2, 800), strong]).astype(np.int64))
+    basis = torch.cat([torch.ones((2, 800, 1)), torch.tensor(x)], dim=2)
+    flexible = torch.arange(11) > 0
+    theta, penalty = select_pseudo_likelihood(codes, 2, basis, flexible, 1e-3, (1e-3, 0.1, 10.0), 50)
+    assert float(penalty[0, 1]) > 100 * float(penalty[1, 1])
+    assert float(theta[1, 0, 1]) > 2

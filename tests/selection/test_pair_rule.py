@@ -1,0 +1,160 @@
+"""The p-value after the search: against a plain loop over sets, next to deterministic relations, and under the null."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from gpmnet.selection.pair_rule import ends, judge
+
+ENOUGH, MOST = 0.2, 3
+
+
+def one(test, i, j, given):
+    sets = torch.tensor([sorted(given)], dtype=torch.int64).reshape(1, -1)
+    return test.pairs(torch.tensor([i]), torch.tensor([j]), sets)
+
+
+def evidence(test, node, candidate, given):
+    sets = torch.tensor([sorted(given)], dtype=torch.int64).reshape(1, -1)
+    return float(test.rank(torch.tensor([node]), torch.tensor([[candidate]]), sets))
+
+
+def by_hand(test, around, i, j):
+    """The rule of the docstring, one pair and one set at a time: the answer, and what each end alone would say."""
+    sides, singly = [], []
+    for node, partner in ((i, j), (j, i)):
+        own, other = around[node] - {partner}, around[partner] - {node}
+        least = one(test, i, j, own)
+        found = [(float(least.log_p), float(least.strength), float(least.sign))]
+        bar = evidence(test, node, partner, own) / 2
+        larger = [own | {k} for k in other - own if evidence(test, node, k, own) <= bar]
+        levels = [max(int(test.features.levels[k]), 1) for k in own | other]
+        fits = np.prod(levels) <= test.features.n / 10 and len(own | other) <= MOST
+        for given in [*larger, None, *([own | other] if fits else [])]:
+            if given is None:
+                singly.append(max(found))
+                continue
+            more = one(test, i, j, given)
+            if more.information >= ENOUGH * least.information:
+                found.append((float(more.log_p), float(more.strength), float(more.sign)))
+        sides.append(max(found))
+    if around[i] - {j} == around[j] - {i}:
+        return sides[0], ()
+    sides = [(min(log_p + np.log(2), 0.0), *rest) for log_p, *rest in sides]
+    r, q = min(sides), max(singly)
+    tangents = [np.tan((0.5 - np.exp(min(log_p, np.log(0.99)))) * np.pi) for log_p in (r[0], q[0])]
+    log_p = np.log(2) - np.logaddexp(-r[0], -q[0])  # far out the combination is the harmonic mean
+    if log_p > -20:
+        log_p = np.log(0.5 - np.arctan(np.mean(tangents)) / np.pi)
+    return (log_p, *min(r, q)[1:]), tuple(sides)
+
+
+def as_members(around):
+    width = max(map(len, around))
+    return torch.tensor([sorted(s) + [-1] * (width - len(s)) for s in around])
+
+
+def mixed_table(rng, n=400):
+    k = rng.normal(size=n)
+    frame = pd.DataFrame({"k": k, "a": k + rng.normal(size=n), "b": (k + rng.normal(size=n) > 0).astype(int)})
+    frame["c"] = rng.integers(0, 3, n)
+    frame["d"] = frame["a"] * (frame["c"] > 0) + rng.normal(size=n)
+    frame["e"] = (frame["b"] + (rng.random(n) < 0.2)) % 2
+    frame["copy"] = k + 0.01 * rng.normal(size=n)
+    return frame
+
+
+def test_the_rule_is_that_of_a_loop_over_sets(test_of):
+    test = test_of(mixed_table(np.random.default_rng(0)))
+    around = [{1, 2, 6}, {0, 4, 3}, {0, 5}, {4}, {1, 3}, {2}, {0, 1}]
+    first, second = torch.triu_indices(7, 7, 1)
+    found = judge(test, as_members(around), first, second, ENOUGH, most=MOST)
+    got = torch.stack([found.log_p, found.strength, found.sign], dim=1)
+    sides_apart = beyond = 0
+    for i, j, row in zip(first.tolist(), second.tolist(), got, strict=True):
+        expected, sides = by_hand(test, around, i, j)
+        # A pair that is beyond doubt from the end with the smaller set is not tested from the other.
+        sizes = len(around[i] - {j}), len(around[j] - {i})
+        first_asked = sides[int(np.argmin(sizes))] if sides and sizes[0] != sizes[1] else (0.0,)
+        if first_asked[0] <= np.log(2e-12):
+            expected = first_asked
+            beyond += 1
+        np.testing.assert_allclose(row, expected, rtol=1e-5, atol=1e-8)
+        sides_apart += bool(sides)
+    assert sides_apart > 10
+    assert beyond > 1
+    back = judge(test, as_members(around), second, first, ENOUGH, most=MOST)
+    np.testing.assert_allclose(back.log_p, found.log_p, rtol=1e-6, atol=1e-8)
+
+
+def test_a_pair_that_is_clear_already_is_not_tested_further(test_of):
+    test = test_of(mixed_table(np.random.default_rng(0)))
+    members = as_members([{1, 2}, {0}, {0}, set(), {1}, {2}, set()])
+    first, second = torch.triu_indices(7, 7, 1)
+    full, quick = (judge(test, members, first, second, ENOUGH, near) for near in (1.0, 0.1))
+    near = quick.log_p < np.log(0.1)
+    assert near.any()
+    assert not near.all()
+    torch.testing.assert_close(quick.log_p[near], full.log_p[near])
+    assert (full.log_p >= quick.log_p - 1e-12).all()
+
+
+def test_an_end_whose_set_is_within_the_other_ones_agrees_with_the_loop(test_of):
+    """The larger set has nothing to be tried with."""
+    test = test_of(mixed_table(np.random.default_rng(1)))
+    around = [{2}, {3}, {0, 3}, {0, 1, 2}, set(), set(), set()]
+    found = judge(test, as_members(around), torch.tensor([2]), torch.tensor([3]), ENOUGH, most=MOST)
+    np.testing.assert_allclose(float(found.log_p), by_hand(test, around, 2, 3)[0][0], rtol=1e-5)
+
+
+def test_the_ends_leave_out_the_pair_itself():
+    members = torch.tensor([[1, 2], [0, -1], [0, -1]])
+    a, b = ends(members, torch.tensor([0, 1]), torch.tensor([1, 2]))
+    assert a.tolist() == [[-1, 2], [0, -1]]
+    assert b.tolist() == [[-1, -1], [0, -1]]
+
+
+def test_an_edge_beside_a_deterministic_relation_is_seen(test_of):
+    """c = a or b, and e depends on c: given a and b nothing of c is left to see the edge by."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.random((2, 1000)) < [[0.06], [0.04]]).astype(int)
+    c = a | b
+    e = (rng.random(1000) < np.where(c, 0.95, 0.05)).astype(int)
+    test = test_of(np.column_stack([a, b, c, e]))
+    members = as_members([{1, 2}, {0, 2}, {0, 1, 3}, {2}])
+    found = judge(test, members, torch.tensor([2]), torch.tensor([3]), ENOUGH)
+    assert float(one(test, 2, 3, {0, 1}).log_p) > np.log(0.5)
+    assert float(found.log_p) < -20
+
+
+def test_a_neighbor_that_one_end_missed_still_separates(test_of):
+    """x and y depend on k alone, y weakly, and its search took x for k: given nothing the pair looks dependent."""
+    n, repeats = 300, 300
+    rng = np.random.default_rng(0)
+    k = rng.normal(size=(n, repeats))
+    x, y = k + 0.3 * rng.normal(size=k.shape), 0.15 * k + rng.normal(size=k.shape)
+    test = test_of(np.concatenate([x, y, k], axis=1))
+    at = torch.arange(repeats)
+    members = torch.full((3 * repeats, 2), -1)
+    members[at, 0], members[at, 1], members[at + repeats, 0] = at + 2 * repeats, at + repeats, at
+    found = judge(test, members, at, at + repeats, ENOUGH)
+    for level in (0.01, 0.05, 0.2):
+        allowed = level + 3.5 * np.sqrt(level * (1 - level) / repeats)
+        assert (found.log_p < np.log(level)).double().mean() <= allowed
+    alone = test.pairs(at, at + repeats, torch.full((repeats, 0), -1)).log_p
+    assert (alone < np.log(0.05)).double().mean() > 0.4
+
+
+def test_information_counts_what_the_set_leaves(test_of):
+    rng = np.random.default_rng(0)
+    k = rng.normal(size=2000)
+    x, y = k + 0.5 * rng.normal(size=2000), rng.normal(size=2000)
+    group = rng.integers(0, 4, 2000)
+    frame = pd.DataFrame({"x": x, "y": y, "k": k, "group": group, "half": group // 2})
+    test = test_of(frame)
+    assert float(one(test, 0, 1, set()).information) == pytest.approx(2000, rel=0.05)
+    share = float(one(test, 0, 1, {2}).information / one(test, 0, 1, set()).information)
+    # |corr(x, k)|^2 = 0.8: a fifth of the first feature is left, and more of the cosines
+    assert 0.2 < share < 0.7
+    assert float(one(test, 1, 4, {3}).information) < 1.0
