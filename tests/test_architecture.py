@@ -13,7 +13,7 @@ ROOT = Path(gpmnet.__file__).parent
 # A part may import itself and the parts before it; those on one line stand beside each other.
 ORDER = [
     {"errors"},
-    {"checks", "files", "memory", "parts", "progress"},
+    {"checks", "files", "json_data", "memory", "parts", "progress"},
     {"table"},
     {"columns"},
     {"energies"},

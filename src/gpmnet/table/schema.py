@@ -18,15 +18,19 @@ more levels the smooth functions of its scores cost fewer degrees of freedom tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from gpmnet.errors import InputError, quote, quote_all
+from gpmnet.json_data import as_count, as_flag, as_list, as_number, as_table, as_text, as_texts
 
 Kind = Literal["continuous", "ordinal", "discrete", "ignored"]
 Encoding = Literal["scores", "codes", "none"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
+T = TypeVar("T")
+W = TypeVar("W", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,36 @@ class Column:
     def active(self) -> bool:
         """Whether the column is a variable of the network's fit (not ignored, not a duplicate)."""
         return self.kind != "ignored" and self.duplicate_of is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, and whether the column is active."""
+        lists = {"levels": list(self.levels), "notes": list(self.notes)}
+        return asdict(self) | lists | {"active": self.active}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Column:
+        """Return the column that `to_dict` wrote; raise where anything in it is not of its type."""
+        facts = as_table(data, "a column")
+        name = as_text(facts.get("name"), "the name of a column")
+        of = f"column {quote(name)}"
+
+        def known(key: str, read: Callable[[Any, str], T], default: T) -> T:
+            return default if facts.get(key) is None else read(facts[key], f"{of}, {key}")
+
+        return cls(
+            name,
+            _one_of(KINDS, facts.get("kind"), f"{of}, kind"),
+            known("why", as_text, ""),
+            _one_of(ENCODINGS, facts.get("encoding", "none"), f"{of}, encoding"),
+            known("n_missing", as_count, 0),
+            known("n_distinct", as_count, 0),
+            known("levels", as_texts, ()),
+            None if facts.get("low") is None else as_number(facts["low"], f"{of}, low"),
+            None if facts.get("high") is None else as_number(facts["high"], f"{of}, high"),
+            known("duplicate_of", as_text, "") or None,
+            known("notes", as_texts, ()),
+            known("dates", as_flag, False),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +161,35 @@ class Schema:
         return {
             "n_rows": self.n_rows,
             "warnings": list(self.warnings),
-            "columns": [asdict(column) | {"active": column.active} for column in self.columns],
+            "columns": [column.to_dict() for column in self.columns],
         }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Schema:
+        """Return the schema that `to_dict` wrote; raise where anything in it is not of its type.
+
+        >>> schema = Schema((Column("age", "continuous", "numbers", low=1.0, high=90.0),), 20)
+        >>> Schema.from_dict(schema.to_dict()) == schema
+        True
+        """
+        facts = as_table(data, "the schema")
+        columns = as_list(facts.get("columns", []), "the columns of the schema")
+        schema = cls(
+            tuple(Column.from_dict(column) for column in columns),
+            as_count(facts.get("n_rows"), "the rows of the schema"),
+            as_texts(facts.get("warnings", []), "the warnings of the schema"),
+        )
+        for name, first in schema.duplicates.items():
+            if first == name or first not in schema._position:
+                raise InputError(f"column {quote(name)} is said to repeat {quote(first)}, which cannot be")
+        return schema
+
+
+def _one_of(words: tuple[W, ...], value: Any, what: str) -> W:
+    for word in words:
+        if word == value:
+            return word
+    raise InputError(f"{what}: one of {', '.join(words)} is expected, not {quote(value)}")
 
 
 def check_kinds(kinds: Mapping[Any, str] | None, names: tuple[str, ...]) -> dict[str, Kind]:
