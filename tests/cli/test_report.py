@@ -1,12 +1,14 @@
 import pytest
 
 from gpmnet import MarkovNetwork
+from gpmnet.network import Facts, Origin
+from gpmnet.selection import Cutoff
 
 
 @pytest.fixture
 def folder(tmp_path):
     network = MarkovNetwork.from_adjacency(
-        ("a", "<b>"), [[0, 1], [1, 0]], n_rows=9, fdr=0.1, about={"source": "my table"}
+        ("a", "<b>"), [[0, 1], [1, 0]], n_rows=9, cutoff=Cutoff(0.1), facts=Facts(origin=Origin("my table"))
     )
     network.save(tmp_path / "out")
     return tmp_path / "out"

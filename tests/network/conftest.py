@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from gpmnet.network import Axis, MarkovNetwork, Pairs, Shapes
+from gpmnet.network import Axis, Facts, MarkovNetwork, Origin, Pairs, Shapes
+from gpmnet.selection import Cutoff
+from gpmnet.table import Schema
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -37,7 +39,7 @@ def hostile():
         Pairs.of(first, first + 1, is_edge, strength=first / d, p_value=first / 1e9, q_value=first / 1e8),
         tuple("discrete" if at % 2 else "continuous" for at in range(d)),
         n_rows=50,
-        fdr=0.05,
+        cutoff=Cutoff(0.05),
     )
 
 
@@ -65,7 +67,7 @@ def shaped():
     }
     return MarkovNetwork(
         ("density", "alcohol", "<colour>", "grade"), pairs,
-        ("continuous", "continuous", "discrete", "discrete"), 1599, 0.05,
+        ("continuous", "continuous", "discrete", "discrete"), 1599, Cutoff(0.05),
         Shapes(axes, np.array([0, 1, 3]), grids),
-        {"source": "wine.csv", "schema": {"columns": []}, "settings": {"fdr": 0.05}},
+        Facts(Schema((), 1599), {"fdr": 0.05}, origin=Origin("wine.csv")),
     )  # fmt: skip

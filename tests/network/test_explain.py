@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gpmnet.errors import InputError
-from gpmnet.network import MarkovNetwork, Pairs
+from gpmnet.network import Facts, MarkovNetwork, Pairs
 from gpmnet.network.text import strength_word
+from gpmnet.table import Column, Schema
 
 
 def test_the_text_says_all(shaped):
@@ -65,9 +66,10 @@ def test_pairs_that_came_close_and_those_that_did_not(shaped):
 
 
 def test_a_repeated_column_is_said_to_be_one(shaped):
-    columns = [{"name": "alcohol", "duplicate_of": "density"}]
-    net = replace(shaped, about={"schema": {"columns": columns}})
-    assert "repeats the other" in net.explain("density", "alcohol").text
+    columns = Column("density", "continuous", ""), Column("alcohol", "continuous", "", duplicate_of="density")
+    net = replace(shaped, facts=Facts(Schema(columns, 1599)))
+    for pair in (("density", "alcohol"), ("alcohol", "density")):
+        assert "repeats the other" in net.explain(*pair).text
     assert "repeats" not in net.explain("density", "grade").text
 
 

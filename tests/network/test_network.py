@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 
 from gpmnet.errors import InputError
 from gpmnet.network import DENSE_UP_TO, MarkovNetwork, Pairs
+from gpmnet.selection import Cutoff
 
 
 def random_graph(seed, d=8, density=0.3):
@@ -46,7 +47,7 @@ def test_edges_are_sorted_and_candidates_kept():
         strength=[0.3, 0.1, 0.2],
         sign=[1, 0, -1],
     )
-    net = MarkovNetwork(("a", "b", "c"), pairs, kinds=("continuous",) * 3, n_rows=99, fdr=0.05)
+    net = MarkovNetwork(("a", "b", "c"), pairs, kinds=("continuous",) * 3, n_rows=99, cutoff=Cutoff(0.05))
     assert net.edges[["source", "target"]].to_numpy().tolist() == [["b", "c"], ["a", "b"]]
     assert net.candidates["is_edge"].tolist() == [True, True, False]
     assert net.to_networkx().edges["a", "b"] == {"strength": 0.3, "sign": 1.0, "p_value": 0.01}

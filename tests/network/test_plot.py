@@ -20,6 +20,7 @@ from gpmnet.network.plot import (  # noqa: E402
     plot_p_values,
     plot_strength_q,
 )
+from gpmnet.selection import Cutoff  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +42,7 @@ def sparse_network(d, seed, extra=10):
     )  # fmt: skip
     names = tuple(f"{rng.choice(['x', 'gene_', 'expression_of_'])}{at}" for at in range(d))
     return MarkovNetwork(
-        names, pairs, tuple(rng.choice(["continuous", "ordinal", "discrete"], d).tolist()), 99, 0.05
+        names, pairs, tuple(rng.choice(["continuous", "ordinal", "discrete"], d).tolist()), 99, Cutoff(0.05)
     )
 
 

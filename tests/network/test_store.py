@@ -10,7 +10,9 @@ from safetensors.numpy import load_file, save_file
 
 from gpmnet import MarkovNetwork
 from gpmnet.errors import InputError
-from gpmnet.network import Axis, Pairs, Shapes
+from gpmnet.network import Axis, Facts, Origin, Pairs, Shapes
+from gpmnet.selection import Cutoff
+from gpmnet.table import Column, Schema
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=12)
 NUMBERS = st.floats(-1e300, 1e300)
@@ -18,8 +20,8 @@ SHARE = st.floats(0, 1)
 
 
 def assert_same(net, back):
-    assert (back.names, back.kinds, back.n_rows, back.fdr) == (net.names, net.kinds, net.n_rows, net.fdr)
-    assert back.about == net.about
+    assert (back.names, back.kinds, back.n_rows) == (net.names, net.kinds, net.n_rows)
+    assert (back.cutoff, back.facts) == (net.cutoff, net.facts)
     for name in net.pairs.__dataclass_fields__:
         a, b = getattr(net.pairs, name), getattr(back.pairs, name)
         assert (a.dtype, a.tobytes()) == (b.dtype, b.tobytes())
@@ -30,6 +32,29 @@ def assert_same(net, back):
             assert (a.shape, a.tobytes()) == (b.shape, b.tobytes())
         for at, axis in net.shapes.axes.items():
             assert (back.shapes.axes[at].values, back.shapes.axes[at].labels) == (axis.values, axis.labels)
+
+
+def all_facts(names):
+    """Facts of any kind about columns of some names."""
+    column = st.builds(
+        Column, st.just(""), st.sampled_from(["continuous", "ordinal", "discrete", "ignored"]), ANY_TEXT,
+        st.sampled_from(["scores", "codes", "none"]), st.integers(0, 99), st.integers(0, 99),
+        st.lists(ANY_TEXT, max_size=2).map(tuple), st.none() | NUMBERS, st.none() | NUMBERS,
+        notes=st.lists(ANY_TEXT, max_size=1).map(tuple), dates=st.booleans(),
+    )  # fmt: skip
+    columns = st.tuples(*(column.map(lambda c, name=name: replace(c, name=name)) for name in names))
+    schema = st.builds(Schema, columns, st.integers(0, 99), st.lists(ANY_TEXT, max_size=1).map(tuple))
+    value = st.recursive(
+        st.none() | st.booleans() | st.integers() | NUMBERS | ANY_TEXT,
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(ANY_TEXT, inner, max_size=2),
+        max_leaves=4,
+    )
+    return st.builds(
+        Facts, st.none() | schema, st.dictionaries(ANY_TEXT, value, max_size=3), st.none() | st.integers(),
+        st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=2), ANY_TEXT, st.dictionaries(ANY_TEXT, NUMBERS, max_size=2),
+        st.lists(ANY_TEXT, max_size=2).map(tuple),
+        st.none() | st.builds(Origin, ANY_TEXT, st.lists(ANY_TEXT).map(tuple), ANY_TEXT),
+    )  # fmt: skip
 
 
 @st.composite
@@ -63,10 +88,11 @@ def networks(draw):
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     grids = tuple(rng.normal(size=(len(axes[pairs[at][0]]), len(axes[pairs[at][1]]))) for at in chosen)
     shapes = Shapes(axes, np.array(chosen, dtype=int), grids) if draw(st.booleans()) else None
-    about = draw(st.dictionaries(ANY_TEXT, st.none() | NUMBERS | ANY_TEXT | st.lists(ANY_TEXT), max_size=3))
+    facts = draw(all_facts(names))
     kinds = draw(st.sampled_from([(), ("continuous",) * len(names)]))
-    n_rows, fdr = draw(st.none() | st.integers(0, 10**9)), draw(st.none() | SHARE)
-    return MarkovNetwork(names, stats, kinds, n_rows, fdr, shapes, about)
+    n_rows = draw(st.none() | st.integers(0, 10**9))
+    cutoff = draw(st.none() | st.builds(Cutoff, SHARE, st.sampled_from("qp")))
+    return MarkovNetwork(names, stats, kinds, n_rows, cutoff, shapes, facts)
 
 
 @settings(max_examples=80, deadline=None)
@@ -95,14 +121,49 @@ def test_saving_again_replaces_and_leaves_other_files_alone(shaped, tmp_path):
 
 
 def test_the_first_format_is_still_read(shaped, tmp_path):
-    net = replace(shaped, shapes=None, about={})
+    net = replace(shaped, shapes=None, facts=Facts())
     net.save(tmp_path)
-    change_json(tmp_path, version=1)
+    change_json(tmp_path, version=1, fdr=0.05)
     whole = json.loads((tmp_path / "network.json").read_text())
     (tmp_path / "network.json").write_text(
-        json.dumps({k: v for k, v in whole.items() if k not in ("axes", "about")})
+        json.dumps({k: v for k, v in whole.items() if k not in ("axes", "facts", "cutoff")})
     )
     assert_same(net, MarkovNetwork.load(tmp_path))
+
+
+@pytest.mark.parametrize("cutoff", [Cutoff(0.1), Cutoff(0.01, "p"), None])
+def test_the_second_format_is_still_read(shaped, tmp_path, cutoff):
+    threshold = cutoff.value if cutoff is not None and cutoff.of == "p" else None
+    facts = Facts(
+        Schema((Column("density", "continuous", "numbers", low=0.5, high=2.0),), 1599, ("a warning",)),
+        {"fdr": 0.1, "threshold": threshold, "forbid": [["density", "grade"]]}, 7, {"numpy": "2.0"}, "3.11",
+        {"load": 0.5}, origin=Origin("wine.csv", ("fit", "wine.csv"), "2024-01-01T10:00:00+0100"),
+    )  # fmt: skip
+    net = replace(shaped, facts=facts, cutoff=cutoff)
+    net.save(tmp_path)
+    about = {
+        "settings": {"fdr": 0.1, "threshold": threshold, "forbid": [["density", "grade"]]},
+        "seed": 7,
+        "schema": facts.schema.to_dict(),
+        "versions": {"numpy": "2.0"},
+        "python": "3.11",
+        "seconds": {"load": 0.5},
+        "source": "wine.csv",
+        "command": ["fit", "wine.csv"],
+        "started": "2024-01-01T10:00:00+0100",
+        "mine": {"of": ["anything"]},
+    }
+    whole = json.loads((tmp_path / "network.json").read_text())
+    del whole["facts"], whole["cutoff"]
+    (tmp_path / "network.json").write_text(json.dumps(whole | {"version": 2, "fdr": net.fdr, "about": about}))
+    assert_same(net, MarkovNetwork.load(tmp_path))
+
+
+def test_damage_in_older_formats_is_refused(shaped, tmp_path):
+    for changes in ({"fdr": 7}, {"fdr": [0.05]}, {"about": []}, {"about": {"schema": 3}}):
+        shaped.save(tmp_path)
+        change_json(tmp_path, version=2, **changes)
+        refused(tmp_path, "holds a damaged network")
 
 
 def change_json(folder, **changes):
@@ -135,8 +196,8 @@ def refused(folder, words):
         ("network.json", lambda b: b"[" * 200_000, "damaged"),
         ("network.json", lambda b: b'{"format": ' + b"9" * 10_000 + b"}", "damaged"),
         ("network.json", lambda b: b.replace(b"gpmnet-network", b"other"), "not a gpmnet network"),
-        ("network.json", lambda b: b.replace(b'"version": 2', b'"version": 99'), "format '99'"),
-        ("network.json", lambda b: b.replace(b'"version": 2', b'"version": [2]'), "format"),
+        ("network.json", lambda b: b.replace(b'"version": 3', b'"version": 99'), "format '99'"),
+        ("network.json", lambda b: b.replace(b'"version": 3', b'"version": [3]'), "format"),
         ("network.json", lambda b: b'["a"]', "not a gpmnet network"),
         ("omega.safetensors", lambda b: b[:-4], "damaged"),
         ("omega.safetensors", lambda b: b[:5], "damaged"),
@@ -151,6 +212,13 @@ def test_truncated_and_foreign_files_are_refused(shaped, tmp_path, file, change,
     path.write_bytes(change(path.read_bytes()))
     refused(tmp_path, words)
     assert not os.path.exists("ran")
+
+
+def nested(depth):
+    found = []
+    for _ in range(depth):
+        found = [found]
+    return found
 
 
 AXES = [{"variable": at, "values": [], "labels": ["a"]} for at in range(4)]
@@ -171,16 +239,37 @@ AXES = [{"variable": at, "values": [], "labels": ["a"]} for at in range(4)]
         {"n_rows": "many"},
         {"n_rows": True},
         {"n_rows": 1.5},
-        {"fdr": 7},
-        {"fdr": float("nan")},
-        {"fdr": [0.05]},
+        {"cutoff": 0.05},
+        {"cutoff": {"value": 7, "of": "q"}},
+        {"cutoff": {"value": float("nan"), "of": "q"}},
+        {"cutoff": {"value": [0.05], "of": "q"}},
+        {"cutoff": {"value": 0.05, "of": "r"}},
+        {"cutoff": {"value": 0.05, "of": ["q"]}},
+        {"cutoff": {"value": 0.05}},
         {"n_pairs": 5},
         {"n_pairs": [4]},
         {"n_pairs": None},
         {"n_edges": 1},
         {"n_edges": {}},
-        {"about": []},
-        {"about": {"x": float("inf")}},
+        {"facts": []},
+        {"facts": {"settings": {"x": float("inf")}}},
+        {"facts": {"settings": [1]}},
+        {"facts": {"settings": {"x": nested(40)}}},
+        {"facts": {"settings": {"x": nested(900)}}},
+        {"facts": {"schema": 3}},
+        {"facts": {"schema": nested(900)}},
+        {"facts": {"schema": {"n_rows": 3, "columns": [{"name": "a", "kind": "other"}]}}},
+        {"facts": {"seed": 1.5}},
+        {"facts": {"seed": True}},
+        {"facts": {"seconds": {"load": "long"}}},
+        {"facts": {"seconds": {"load": float("nan")}}},
+        {"facts": {"versions": {"numpy": 2}}},
+        {"facts": {"python": 3}},
+        {"facts": {"warnings": "many"}},
+        {"facts": {"source": [1]}},
+        {"facts": {"command": "rm -rf"}},
+        {"facts": {"command": [["fit"]]}},
+        {"facts": {"started": 0}},
         {"axes": None},
         {"axes": {}},
         {"axes": AXES},
@@ -193,7 +282,7 @@ AXES = [{"variable": at, "values": [], "labels": ["a"]} for at in range(4)]
         {"axes": [{"variable": 0, "values": [1, 2], "labels": ["a"]}]},
         {"axes": [{"variable": 0, "values": [], "labels": [None]}]},
     ],
-    ids=str,
+    ids=lambda changes: str(changes)[:70],
 )
 def test_tampered_json_is_refused(shaped, tmp_path, changes):
     shaped.save(tmp_path)

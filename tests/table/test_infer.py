@@ -151,6 +151,6 @@ def test_impossible_kinds_are_refused(values, kinds, words):
 def test_schema_speaks_json():
     schema = describe(pd.DataFrame({"a": OTHER, "b": ["x", "y"] * 100}))
     plain = schema.to_dict()
-    assert plain["columns"][1]["levels"] == ("x", "y")
+    assert plain["columns"][1]["levels"] == ["x", "y"]
     with pytest.raises(InputError, match="no column 'zzz'"):
         schema["zzz"]

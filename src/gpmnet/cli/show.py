@@ -12,9 +12,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from gpmnet.network import MarkovNetwork
+from gpmnet.network.report.columns import column_notes, value_range
 from gpmnet.network.report.words import probability
+from gpmnet.network.text import short, sign_mark
 from gpmnet.table import Column, Schema
-from gpmnet.table.parse import date_text
 from gpmnet.table.schema import Kind
 
 _MOST_WARNINGS = 5
@@ -28,21 +29,11 @@ def console() -> Console:
     return out if out.is_terminal else Console(highlight=False, width=max(width, 160), no_color=True)
 
 
-def plain(text: str, most: int = 60) -> str:
-    r"""Return data's text on one line, control characters escaped, its end cut if it is long.
-
-    >>> plain("a\nb\x1b[31m")
-    'a\\nb\\x1b[31m'
-    """
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
-
-
 def show_schema(schema: Schema, title: str, most: int | None) -> None:
     """Print a table of the columns, then what is worth knowing about the whole."""
     out = console()
     table = RichTable(
-        box=box.SIMPLE_HEAD, title=Text(plain(title, 100)), title_justify="left", pad_edge=False
+        box=box.SIMPLE_HEAD, title=Text(short(title, 100)), title_justify="left", pad_edge=False
     )
     for heading, justify in (("column", "left"), ("kind", "left"), ("why", "left")):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
@@ -52,12 +43,12 @@ def show_schema(schema: Schema, title: str, most: int | None) -> None:
     shown = schema.columns if most is None else schema.columns[:most]
     for column in shown:
         table.add_row(
-            Text(plain(column.name, 40)),
+            Text(short(column.name, 40)),
             Text(column.kind, style=_STYLE[column.kind]),
-            Text(plain(column.why, 80)),
-            Text(plain(levels_or_range(column), 60)),
+            Text(short(column.why, 80)),
+            Text(short(levels_or_range(column), 60)),
             Text(f"{column.n_missing:,}" if column.n_missing else ""),
-            Text(plain("; ".join(_notes(column)), 120)),
+            Text(short(column_notes(column, 40), 120)),
         )
     out.print(table)
     if len(shown) < len(schema):
@@ -69,26 +60,14 @@ def show_schema(schema: Schema, title: str, most: int | None) -> None:
     if gaps:
         out.print(Text(f"{len(gaps):,} active columns have missing values"))
     for warning in schema.warnings[:_MOST_WARNINGS]:
-        out.print(Text(f"note: {plain(warning, 300)}"))
+        out.print(Text(f"note: {short(warning, 300)}"))
     if len(schema.warnings) > _MOST_WARNINGS:
         out.print(Text(f"… and {len(schema.warnings) - _MOST_WARNINGS:,} more notes; --json prints them"))
 
 
 def levels_or_range(column: Column) -> str:
     """Return the levels of a coded column, the range of a scored one."""
-    if column.levels:
-        return f"{len(column.levels)}: " + ", ".join(column.levels)
-    if column.low is None or column.high is None:
-        return ""
-    if column.dates:
-        return f"{date_text(column.low)} to {date_text(column.high)}"
-    return f"{column.low:.6g} to {column.high:.6g}"
-
-
-def _notes(column: Column) -> tuple[str, ...]:
-    if column.duplicate_of is None:
-        return column.notes
-    return (f"says the same as {plain(column.duplicate_of, 40)}, which stands for it", *column.notes)
+    return f"{len(column.levels)}: {', '.join(column.levels)}" if column.levels else value_range(column)
 
 
 def _probability(value: float) -> str:
@@ -106,9 +85,9 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
     strongest = edges.sort_values("strength", ascending=False).head(most)
     for row in strongest.itertuples(index=False):
         table.add_row(
-            Text(f"{plain(str(row.source), 40)} - {plain(str(row.target), 40)}"),
+            Text(f"{short(str(row.source), 40)} - {short(str(row.target), 40)}"),
             "" if math.isnan(float(row.strength)) else f"{row.strength:.2f}",  # type: ignore[arg-type]
-            {1.0: "+", -1.0: "-"}.get(float(row.sign), ""),  # type: ignore[arg-type]
+            sign_mark(float(row.sign), minus="-"),  # type: ignore[arg-type]
             _probability(float(row.p_value)),  # type: ignore[arg-type]
             _probability(float(row.q_value)),  # type: ignore[arg-type]
         )
@@ -118,8 +97,8 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
     joined = set(edges["source"]) | set(edges["target"])
     alone = [name for name in network.names if name not in joined]
     if alone:
-        listed = ", ".join(plain(name, 40) for name in alone[:10])
+        listed = ", ".join(short(name, 40) for name in alone[:10])
         rest = f" and {len(alone) - 10:,} more" if len(alone) > 10 else ""
         out.print(Text(f"without an edge: {listed}{rest}"))
     for warning in schema.warnings:
-        out.print(Text(f"note: {plain(warning, 300)}"))
+        out.print(Text(f"note: {short(warning, 300)}"))

@@ -2,8 +2,20 @@
 
 from gpmnet.network.compare import Comparison
 from gpmnet.network.explain import Explanation
-from gpmnet.network.network import DENSE_UP_TO, MarkovNetwork
+from gpmnet.network.facts import Facts, Origin
+from gpmnet.network.matrix import DENSE_UP_TO
+from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.pairs import Pairs
 from gpmnet.network.shapes import Axis, Shapes
 
-__all__ = ["DENSE_UP_TO", "Axis", "Comparison", "Explanation", "MarkovNetwork", "Pairs", "Shapes"]
+__all__ = [
+    "DENSE_UP_TO",
+    "Axis",
+    "Comparison",
+    "Explanation",
+    "Facts",
+    "MarkovNetwork",
+    "Origin",
+    "Pairs",
+    "Shapes",
+]

@@ -1,4 +1,4 @@
-"""What the pictures share: figures, colours, labels, legends."""
+"""What the pictures share: figures, labels, legends."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.network.colours import GREY
 from gpmnet.network.labels import place_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-BLUE, RED, GREY = "#0072B2", "#D55E00", "#777777"
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+    from matplotlib.text import Text
 
 
 def figure_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
@@ -59,26 +58,14 @@ def draw_labels(
     towards : ndarray of shape (len(chosen), 2)
         Where labels go first.
     """
-    if not len(chosen):
-        return
-    from matplotlib.patheffects import withStroke
-
     figure = ax.get_figure(root=True)
-    if figure is None:
+    if not len(chosen) or figure is None:
         return
     figure.draw_without_rendering()  # settles the layout, on which pixels depend
     font = fontsize or float(np.interp(len(chosen), [20, 60], [9.0, 7.0]))
+    style: dict[str, Any] = {"fontsize": font, "ha": "center", "va": "center", "zorder": 4}
     drawn = [
-        ax.text(
-            points[at, 0],
-            points[at, 1],
-            text,
-            fontsize=font,
-            ha="center",
-            va="center",
-            zorder=4,
-            parse_math=False,
-        )
+        ax.text(points[at, 0], points[at, 1], text, parse_math=False, **style)
         for at, text in zip(chosen, texts, strict=True)
     ]
     boxes = [text.get_window_extent() for text in drawn]
@@ -88,18 +75,23 @@ def draw_labels(
     window = ax.get_window_extent()
     low, high = np.array([4.0, window.y0]), np.array([figure.bbox.width - 4.0, window.y1])
     centre = place_labels(anchor, size, pixels, towards, low, high, ax.transData.transform(points))
-    back = ax.transData.inverted().transform
     for text, at, box, middle in zip(drawn, anchor, size, centre, strict=True):
-        text.set_in_layout(False)  # or the layout would move once more
-        text.set_position(tuple(back(middle)))
-        text.set_path_effects([withStroke(linewidth=2.2, foreground="white")])
+        _move_label(ax, text, middle)
         nearest = np.clip(at, middle - box / 2, middle + box / 2)
         if np.linalg.norm(nearest - at) > 2.5 * pixels + 4:
-            ax.plot(
-                *back(np.stack([at, nearest])).T,
-                color=GREY,
-                linewidth=0.5,
-                zorder=3,
-                scalex=False,
-                scaley=False,
-            )
+            _join(ax, at, nearest)
+
+
+def _move_label(ax: Axes, text: Text, centre: NDArray[np.float64]) -> None:
+    """Move a text to a place in pixels, with a white edge so that it can be read on lines."""
+    from matplotlib.patheffects import withStroke
+
+    text.set_in_layout(False)  # or the layout would move once more
+    text.set_position(tuple(ax.transData.inverted().transform(centre)))
+    text.set_path_effects([withStroke(linewidth=2.2, foreground="white")])
+
+
+def _join(ax: Axes, start: NDArray[np.float64], end: NDArray[np.float64]) -> None:
+    """Draw a thin line between two places in pixels."""
+    x, y = ax.transData.inverted().transform(np.stack([start, end])).T
+    ax.plot(x, y, color=GREY, linewidth=0.5, zorder=3, scalex=False, scaley=False)

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError
+from gpmnet.network.pairs import STATISTICS
 from gpmnet.network.shapes import Axis
-from gpmnet.network.text import counted, p_text, short, strength_word
+from gpmnet.network.text import SIGN_WORDS, at_cutoff, counted, p_text, short, strength_word
+from gpmnet.selection import Cutoff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +47,8 @@ class Explanation:
     omega, strength, sign, p_value, q_value : float
         NaN where unknown, as they are for a pair that did not come close to an edge.
     n_rows : int or None
-    fdr : float or None
-        Level at which the network's edges were chosen.
+    cutoff : Cutoff or None
+        Up to which q- or p-value the network's pairs are edges.
     is_edge : bool
     duplicate : bool
         Whether one column repeats the other, so that the two were joined without a test.
@@ -65,7 +67,7 @@ class Explanation:
     p_value: float
     q_value: float
     n_rows: int | None
-    fdr: float | None
+    cutoff: Cutoff | None
     is_edge: bool
     duplicate: bool = False
 
@@ -75,11 +77,11 @@ class Explanation:
         both = f"{short(self.source, 40)} and {short(self.target, 40)}"
         if self.duplicate:
             return f"{both}: one column repeats the other, so they are joined without a test."
-        level = "" if self.fdr is None else f" at FDR {self.fdr:g}"
+        at = at_cutoff(self.cutoff)
         if not self.is_edge and math.isnan(self.p_value):
-            return f"{both}: no evidence of an edge{level}, given the other variables."
+            return f"{both}: no evidence of an edge{at}, given the other variables."
         found = ", ".join([*self._strength_words(), "given the other variables"])
-        parts = [found if self.is_edge else f"close, but no edge{level}; {found}"]
+        parts = [found if self.is_edge else f"close, but no edge{at}; {found}"]
         if not (math.isnan(self.p_value) and math.isnan(self.q_value)):
             parts.append(f"{p_text('p', self.p_value)}, {p_text('q', self.q_value)}")
         if self.n_rows is not None:
@@ -91,7 +93,7 @@ class Explanation:
         if not math.isnan(self.strength):
             words.append(f"{strength_word(self.strength)} ({self.strength:.2f})")
         if not math.isnan(self.sign):
-            words.append({1.0: "positive", -1.0: "negative"}.get(self.sign, "no single sign"))
+            words.append(SIGN_WORDS.get(self.sign, SIGN_WORDS[0.0]))
         return words
 
     @property
@@ -161,10 +163,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON; unknown figures are None."""
-        figures = {
-            name: None if math.isnan(value := getattr(self, name)) else value
-            for name in ("omega", "strength", "sign", "p_value", "q_value")
-        }
+        figures = {name: None if math.isnan(value := getattr(self, name)) else value for name in STATISTICS}
         axes = {
             name: None if axis is None else {"values": list(axis.values), "labels": list(axis.labels)}
             for name, axis in (("x", self.x), ("y", self.y))
@@ -178,7 +177,7 @@ class Explanation:
             "values": None if self.values is None else self.values.tolist(),
             **figures,
             "n_rows": self.n_rows,
-            "fdr": self.fdr,
+            "fdr": None if self.cutoff is None or self.cutoff.of != "q" else self.cutoff.value,
             "is_edge": self.is_edge,
             "duplicate": self.duplicate,
             "text": self.text,
@@ -213,10 +212,7 @@ def explain(network: MarkovNetwork, a: str, b: str) -> Explanation:
     if first == second:
         raise InputError(f"an explanation needs two different variables, not {short(a, 40)!r} twice")
     pairs, at = network.pairs, network.pair_at(a, b)
-    figures = {
-        name: math.nan if at is None else float(getattr(pairs, name)[at])
-        for name in ("omega", "strength", "sign", "p_value", "q_value")
-    }
+    figures = {name: math.nan if at is None else float(getattr(pairs, name)[at]) for name in STATISTICS}
     shapes = network.shapes
     grid = None if shapes is None or at is None else shapes.of(at)
     x = y = None
@@ -233,9 +229,9 @@ def explain(network: MarkovNetwork, a: str, b: str) -> Explanation:
         values=grid,
         **figures,
         n_rows=network.n_rows,
-        fdr=network.fdr,
+        cutoff=network.cutoff,
         is_edge=at is not None and bool(pairs.is_edge[at]),
-        duplicate=_repeats(network, a, b),
+        duplicate=network.repeats(a, b),
     )
 
 
@@ -245,14 +241,3 @@ def form_of(x: Axis | None, y: Axis | None) -> Form:
         return "none"
     numeric = x.is_numeric + y.is_numeric
     return "surface" if numeric == 2 else "lines" if numeric else "table"
-
-
-def _repeats(network: MarkovNetwork, a: str, b: str) -> bool:
-    """Whether the schema says that one column stands for the other."""
-    schema = network.about.get("schema")
-    columns = schema.get("columns", ()) if isinstance(schema, dict) else ()
-    return any(
-        {column.get("name"), column.get("duplicate_of")} == {a, b}
-        for column in columns
-        if isinstance(column, dict)
-    )

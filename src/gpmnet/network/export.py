@@ -28,7 +28,8 @@ from scipy.sparse import csr_array
 from gpmnet.errors import InputError, quote
 from gpmnet.files import whole_file
 from gpmnet.network.escape import escape
-from gpmnet.network.network import DENSE_UP_TO, MarkovNetwork
+from gpmnet.network.matrix import DENSE_UP_TO
+from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.pairs import STATISTICS
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _adjacency(network: MarkovNetwork, suffix: str, safe: bool) -> Iterator[byte
         yield _npz(network)
         return
     names = [_cell(name, safe) for name in network.names]
-    matrix = network.adjacency.astype(np.int8)
+    matrix = csr_array(network.adjacency).toarray().astype(np.int8)
     if suffix == ".parquet":
         import pandas as pd
 

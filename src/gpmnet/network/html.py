@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpmnet.network.text import counted, p_text, short
+from gpmnet.network.text import at_cutoff, counted, p_text, short, sign_mark
 
 if TYPE_CHECKING:
     from gpmnet.network.compare import Comparison
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from gpmnet.network.network import MarkovNetwork
 
 _MOST = 10
-_SIGNS = {1.0: "+", -1.0: "\N{MINUS SIGN}"}
 _TEMPLATE = """\
 <div class="gpmnet">
 <p><strong>{{ headline }}</strong></p>
@@ -52,11 +51,6 @@ def _render(
     return template.render(headline=headline, notes=notes, heading=heading, rows=rows, image=image)
 
 
-def sign_text(sign: float) -> str:
-    """Return +, a minus sign, or nothing where there is no single sign."""
-    return _SIGNS.get(sign, "")
-
-
 def _figure(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.2f}"
 
@@ -65,7 +59,7 @@ def network_html(network: MarkovNetwork) -> str:
     """Return the headline of a network and its strongest edges."""
     edges = network.edges.sort_values("strength", ascending=False, kind="stable").head(_MOST)
     rows = [
-        [short(source), short(target), _figure(strength), sign_text(sign), _p(p), _p(q)]
+        [short(source), short(target), _figure(strength), sign_mark(sign), _p(p), _p(q)]
         for source, target, strength, sign, p, q in zip(
             edges["source"], edges["target"], edges["strength"], edges["sign"], edges["p_value"],
             edges["q_value"], strict=True,
@@ -87,10 +81,9 @@ def _p(value: float) -> str:
 
 def headline(network: MarkovNetwork) -> str:
     """Return a network's size in one sentence."""
-    level = f" at FDR {network.fdr:g}" if network.fdr is not None else ""
     rows = f", {counted(network.n_rows, 'row')}" if network.n_rows is not None else ""
     size = counted(len(network.names), "variable")
-    return f"Markov network: {size}{rows}, {counted(network.n_edges, 'edge')}{level}"
+    return f"Markov network: {size}{rows}, {counted(network.n_edges, 'edge')}{at_cutoff(network.cutoff)}"
 
 
 def comparison_html(comparison: Comparison) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,11 +76,12 @@ def _resettled(centre: Points, size: Points, home: Points, low: Points, high: Po
     return centre
 
 
-def overlaps(centre: Points, size: Points) -> Any:
+def overlaps(centre: Points, size: Points) -> NDArray[np.bool_]:
     """Return for each box whether it lies on another, shape (n,)."""
     depth = _depth(centre, centre, size / 2, size / 2)
     np.fill_diagonal(depth[..., 0], -1.0)
-    return np.any(_both(depth), axis=1)
+    lies: NDArray[np.bool_] = np.any(_both(depth), axis=1)
+    return lies
 
 
 def _depth(a: Points, b: Points, half_a: Points, half_b: Points) -> NDArray[np.float64]:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from gpmnet.errors import InputError, one_line, quote, quote_all
+from gpmnet.errors import InputError, quote, quote_all
 from gpmnet.network import queries
+from gpmnet.network.facts import Facts
+from gpmnet.network.frozen import Frozen, locked
+from gpmnet.network.matrix import symmetric_matrix
 from gpmnet.network.pairs import STATISTICS, Pairs
 from gpmnet.network.shapes import Shapes
-from gpmnet.network.text import counted
+from gpmnet.network.text import at_cutoff, counted
+from gpmnet.selection import Cutoff
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -28,27 +30,9 @@ if TYPE_CHECKING:
     from gpmnet.network.compare import Comparison
     from gpmnet.network.explain import Explanation
 
-DENSE_UP_TO = 5000
-"""Matrices over the variables are dense arrays up to this many variables, scipy.sparse above."""
-
-
-def json_data(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of plain data as JSON knows it, so that what is saved is what is read back.
-
-    >>> json_data({"seed": 0, "levels": ("low", "high")})
-    {'seed': 0, 'levels': ['low', 'high']}
-    """
-    try:
-        copy: dict[str, Any] = json.loads(json.dumps(dict(about), allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"what is said about a network must be plain JSON data: {one_line(error)}"
-        ) from error
-    return copy
-
 
 @dataclass(frozen=True, eq=False)
-class MarkovNetwork:
+class MarkovNetwork(Frozen):
     """An undirected graph over named variables; a missing edge means independence given all others.
 
     Attributes
@@ -60,12 +44,12 @@ class MarkovNetwork:
         Kind of each variable; empty where the method does not know.
     n_rows : int or None
         Number of rows the network rests on.
-    fdr : float or None
-        False-discovery rate at which the edges were chosen, where that is how.
+    cutoff : Cutoff or None
+        Up to which q- or p-value pairs are edges, where that is how they were chosen.
     shapes : Shapes or None
         The form of the dependence of the pairs for which it was estimated.
-    about : mapping
-        Where the network comes from (source, settings, versions, seed, schema, warnings): plain JSON data.
+    facts : Facts
+        Where the network comes from: schema, settings, seed, versions, warnings.
 
     Examples
     --------
@@ -80,12 +64,13 @@ class MarkovNetwork:
     pairs: Pairs
     kinds: tuple[str, ...] = ()
     n_rows: int | None = None
-    fdr: float | None = None
+    cutoff: Cutoff | None = None
     shapes: Shapes | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "kinds", tuple(self.kinds))
         if len(set(self.names)) < len(self.names):
             raise InputError("the names of a network's variables must differ")
         if self.kinds and len(self.kinds) != len(self.names):
@@ -96,14 +81,6 @@ class MarkovNetwork:
             raise InputError("a pair names a variable that the network does not have")
         if self.shapes is not None:
             self.shapes.check(self.pairs.first, self.pairs.second)
-        object.__setattr__(self, "about", MappingProxyType(json_data(self.about)))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A read-only view cannot be copied to another process, a dict can.
-        return self.__dict__ | {"about": dict(self.about)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, about=MappingProxyType(state["about"]))
 
     @classmethod
     def from_adjacency(
@@ -136,25 +113,28 @@ class MarkovNetwork:
         """Number of edges."""
         return int(np.count_nonzero(self.pairs.is_edge))
 
+    @property
+    def fdr(self) -> float | None:
+        """False-discovery rate at which the edges were chosen; None where they were chosen another way."""
+        return self.cutoff.value if self.cutoff is not None and self.cutoff.of == "q" else None
+
+    @property
+    def adjacency(self) -> NDArray[np.bool_] | csr_array[np.bool_]:
+        """The (d, d) symmetric bool matrix, read-only; scipy.sparse above `gpmnet.network.DENSE_UP_TO` variables."""
+        # The arrays of a sparse matrix can be locked, not the matrix: every caller has one of his own around them.
+        return self._adjacency if isinstance(self._adjacency, np.ndarray) else csr_array(self._adjacency)
+
     @cached_property
-    def adjacency(self) -> Any:
-        """The (d, d) symmetric bool matrix; scipy.sparse above `DENSE_UP_TO` variables."""
-        return self._matrix(self._edges, np.ones(self.n_edges, dtype=bool))
+    def _adjacency(self) -> NDArray[np.bool_] | csr_array[np.bool_]:
+        matrix = symmetric_matrix(self._edges, np.ones(self.n_edges, dtype=bool), len(self.names))
+        if isinstance(matrix, np.ndarray):
+            return locked(matrix)
+        parts = locked(matrix.data), locked(matrix.indices), locked(matrix.indptr)
+        return csr_array(parts, shape=matrix.shape)
 
     @cached_property
     def _edges(self) -> Pairs:
         return self.pairs.take(np.flatnonzero(self.pairs.is_edge))
-
-    def _matrix(self, pairs: Pairs, values: NDArray[Any]) -> Any:
-        d = len(self.names)
-        matrix = csr_array(
-            (
-                np.concatenate([values, values]),
-                (np.concatenate([pairs.first, pairs.second]), np.concatenate([pairs.second, pairs.first])),
-            ),
-            shape=(d, d),
-        )
-        return matrix.toarray() if d <= DENSE_UP_TO else matrix
 
     @property
     def edges(self) -> pd.DataFrame:
@@ -203,6 +183,14 @@ class MarkovNetwork:
     def _pair_positions(self) -> dict[tuple[int, int], int]:
         ends = zip(self.pairs.first.tolist(), self.pairs.second.tolist(), strict=True)
         return {pair: at for at, pair in enumerate(ends)}
+
+    def repeats(self, a: str, b: str) -> bool:
+        """Whether one of two columns stands for the other, so that they were joined without a test."""
+        return self._stands_for.get(a) == b or self._stands_for.get(b) == a
+
+    @cached_property
+    def _stands_for(self) -> dict[str, str]:
+        return self.facts.schema.duplicates if self.facts.schema is not None else {}
 
     @cached_property
     def _edge_ends(self) -> list[tuple[int, int]]:
@@ -266,13 +254,13 @@ class MarkovNetwork:
         return part(self, [self.position(name) for name in ([names] if isinstance(names, str) else names)])
 
     def filter(self, q: float | None = None, strength: float | None = None) -> MarkovNetwork:
-        """Return the network at another level.
+        """Return the network at another cutoff.
 
         Parameters
         ----------
         q : float, optional
-            The pairs with a q-value up to this are the edges, and this is the new `fdr`: edges go, and above the
-            present level pairs that came close become edges (`omega` and the shape of those are not known; pairs
+            The pairs with a q-value up to this are the edges, and this is the new `cutoff`: edges go, and above the
+            present one pairs that came close become edges (`omega` and the shape of those are not known; pairs
             that did not come close were not kept). Edges that were required, not found, stay.
         strength : float, optional
             Pairs weaker than this, or of unknown strength, are left out for good.
@@ -280,15 +268,15 @@ class MarkovNetwork:
         Examples
         --------
         >>> pairs = Pairs.of([0, 1], [1, 2], [True, False], q_value=[0.01, 0.08], strength=[0.2, 0.4])
-        >>> net = MarkovNetwork(("a", "b", "c"), pairs, fdr=0.05)
+        >>> net = MarkovNetwork(("a", "b", "c"), pairs, cutoff=Cutoff(0.05))
         >>> net.filter(q=0.1)
         MarkovNetwork(3 variables, 2 edges at FDR 0.1)
         >>> net.filter(q=0.1, strength=0.3).neighbors("b")
         ('c',)
         """
-        from gpmnet.network.restrict import at_level
+        from gpmnet.network.restrict import with_cutoff
 
-        return at_level(self, q, strength)
+        return with_cutoff(self, q, strength)
 
     def compare(self, other: MarkovNetwork) -> Comparison:
         """Return what this network ("here") and another ("there") share and where they differ, by name."""
@@ -373,10 +361,9 @@ class MarkovNetwork:
         return load_network(folder)
 
     def __repr__(self) -> str:
-        level = f" at FDR {self.fdr:g}" if self.fdr is not None else ""
         rows = f", {counted(self.n_rows, 'row')}" if self.n_rows is not None else ""
         size = f"{counted(len(self.names), 'variable')}{rows}, {counted(self.n_edges, 'edge')}"
-        return f"MarkovNetwork({size}{level})"
+        return f"MarkovNetwork({size}{at_cutoff(self.cutoff)})"
 
     def _repr_html_(self) -> str:
         from gpmnet.network.html import network_html

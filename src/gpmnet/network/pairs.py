@@ -9,20 +9,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpmnet.errors import InputError
+from gpmnet.network.frozen import Frozen, locked
 
 STATISTICS = ("omega", "strength", "sign", "p_value", "q_value")
+DTYPES: dict[str, type[np.generic]] = {
+    "first": np.intp,
+    "second": np.intp,
+    "is_edge": np.bool_,
+    **dict.fromkeys(STATISTICS, np.float64),
+}
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of variables (first < second) with their statistics, each an array of shape (m,).
+class Pairs(Frozen):
+    """Pairs of variables (first < second) with their statistics, each a read-only array of shape (m,).
 
     Attributes
     ----------
     first, second : ndarray of int
         Positions of the two variables.
     is_edge : ndarray of bool
-        Whether the pair is an edge; the others came close and are kept so that a reader can move the level.
+        Whether the pair is an edge; the others came close and are kept so that a reader can move the cutoff.
     omega, strength, sign, p_value, q_value : ndarray of float
         NaN where a method has no such figure; sign is -1, 0 (no single sign) or 1.
     """
@@ -37,12 +44,13 @@ class Pairs:
     q_value: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        for name, dtype in DTYPES.items():
+            values = locked(getattr(self, name), dtype)
+            if values.shape != np.shape(self.first):
+                raise InputError(f"{name} has shape {values.shape} for pairs of shape {np.shape(self.first)}")
+            object.__setattr__(self, name, values)
         if not np.all(self.first < self.second):
             raise InputError("a pair must name its earlier variable first")
-        for name in self.__dataclass_fields__:
-            view = np.asarray(getattr(self, name)).view()
-            view.flags.writeable = False
-            object.__setattr__(self, name, view)
 
     @classmethod
     def of(
@@ -57,7 +65,7 @@ class Pairs:
 
     def take(self, rows: NDArray[Any]) -> Pairs:
         """Return some of the pairs."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
+        return replace(self, **{name: getattr(self, name)[rows] for name in DTYPES})
 
     def order(self) -> NDArray[np.intp]:
         """Return the positions of the pairs, the most certain first, then the strongest."""

@@ -1,7 +1,6 @@
 """Pictures of a network with matplotlib; each function returns the Axes it drew on.
 
-Colours are those of Okabe and Ito, which people with any colour vision can tell apart; shapes and dashes say
-the same once more. Names from the data are drawn as plain text, never as mathematics.
+Shapes and dashes say once more what colours say. Names from the data are drawn as plain text, never as mathematics.
 """
 
 from __future__ import annotations
@@ -12,11 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, quote
-from gpmnet.network.draw import BLUE, GREY, PALETTE, RED, draw_labels, figure_axes, legend_below
-from gpmnet.network.network import DENSE_UP_TO, MarkovNetwork
+from gpmnet.network.colours import (
+    BLANK,
+    BLUE,
+    GREY,
+    KIND_COLOURS,
+    PALE,
+    PALETTE,
+    RED,
+    SEQUENTIAL,
+    SIGN_COLOURS,
+)
+from gpmnet.network.draw import draw_labels, figure_axes, legend_below
+from gpmnet.network.matrix import DENSE_UP_TO
+from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.queries import SEED
 from gpmnet.network.report.positions import layout
-from gpmnet.network.text import counted, short
+from gpmnet.network.text import SIGN_WORDS, at_cutoff, counted, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,12 +35,8 @@ if TYPE_CHECKING:
 MOST_VARIABLES = 400
 """A picture of more variables than this shows those of the strongest edges."""
 MOST_LABELS = 60
-_KINDS = {"continuous": ("#56B4E9", "o"), "ordinal": ("#009E73", "D"), "discrete": ("#E69F00", "s")}
-_SIGNS: dict[float, tuple[str, Any, str]] = {
-    1.0: (BLUE, "-", "positive"),
-    -1.0: (RED, (0, (4, 2)), "negative"),
-    0.0: (GREY, "-", "no single sign"),
-}
+_MARKERS = {"continuous": "o", "ordinal": "D", "discrete": "s"}
+_LINES: dict[float, Any] = {1.0: "-", -1.0: (0, (4, 2)), 0.0: "-"}
 _FLOOR = 16
 """P- and q-values below 10 to the minus this are drawn here."""
 
@@ -82,8 +89,8 @@ def plot_network(
 
 
 def _title(network: MarkovNetwork) -> str:
-    level = f" at FDR {network.fdr:g}" if network.fdr is not None else ""
-    return f"{counted(len(network.names), 'variable')}, {counted(network.n_edges, 'edge')}{level}"
+    size = f"{counted(len(network.names), 'variable')}, {counted(network.n_edges, 'edge')}"
+    return f"{size}{at_cutoff(network.cutoff)}"
 
 
 def _strongest_part(network: MarkovNetwork) -> MarkovNetwork:
@@ -107,8 +114,8 @@ def _draw_edges(ax: Axes, where: NDArray[np.float64], edges: Any) -> list[Any]:
     strength = np.where(np.isnan(edges.strength), 0.3, np.clip(edges.strength, 0, 1))
     sign = np.nan_to_num(edges.sign)
     handles: list[Any] = []
-    for value, (colour, style, name) in _SIGNS.items():
-        rows = np.flatnonzero(sign == value)
+    for value, colour in SIGN_COLOURS.items():
+        rows, style = np.flatnonzero(sign == value), _LINES[value]
         if not len(rows):
             continue
         lines = np.stack([where[edges.first[rows]], where[edges.second[rows]]], axis=1)
@@ -118,7 +125,7 @@ def _draw_edges(ax: Axes, where: NDArray[np.float64], edges: Any) -> list[Any]:
         )
         drawn.set_capstyle("butt")
         ax.add_collection(drawn)
-        known = name if not np.isnan(edges.sign[rows]).all() else "edge"
+        known = SIGN_WORDS[value] if not np.isnan(edges.sign[rows]).all() else "edge"
         handles.append(Line2D([], [], color=colour, linestyle=style, linewidth=2.5, label=known))
     return handles
 
@@ -151,12 +158,15 @@ def _groups(network: MarkovNetwork, color: str) -> list[tuple[str, str, str, NDA
             rows = np.array([network.position(name) for name in group], dtype=np.intp)
             found.append((f"community {at + 1}" if len(groups) <= 8 else "", colour, marker, rows))
         alone = np.array([at for at in range(d) if at not in grouped], dtype=np.intp)
-        return found + ([("alone", "#BBBBBB", "o", alone)] if len(alone) else [])
+        return found + ([("alone", PALE, "o", alone)] if len(alone) else [])
     kinds = np.array(network.kinds or ("",) * d, dtype=object)
-    present = [kind for kind in _KINDS if (kinds == kind).any()]
-    found = [(kind, *_KINDS[kind], np.flatnonzero(kinds == kind)) for kind in present]
-    other = np.flatnonzero(~np.isin(kinds.astype(str), list(_KINDS)))
-    return found + ([("", _KINDS["continuous"][0], "o", other)] if len(other) else [])
+    found = [
+        (kind, colour, _MARKERS[kind], np.flatnonzero(kinds == kind))
+        for kind, colour in KIND_COLOURS.items()
+        if (kinds == kind).any()
+    ]
+    other = np.flatnonzero(~np.isin(kinds.astype(str), list(KIND_COLOURS)))
+    return found + ([("", KIND_COLOURS["continuous"], "o", other)] if len(other) else [])
 
 
 def _away(where: NDArray[np.float64], network: MarkovNetwork) -> NDArray[np.float64]:
@@ -226,8 +236,8 @@ def _draw_omega(
         ax, (float(np.clip(4.2 + 0.13 * d, 5.0, 11.0)), float(np.clip(3.6 + 0.12 * d, 4.4, 10.0)))
     )
     np.fill_diagonal(image, np.nan)
-    scale = LinearSegmentedColormap.from_list("omega", ["#FFFFFF", "#9CCBE8", BLUE, "#00263F"])
-    colours = scale.with_extremes(bad="#E8E8E8")
+    scale = LinearSegmentedColormap.from_list("omega", SEQUENTIAL)
+    colours = scale.with_extremes(bad=BLANK)
     top = max(float(np.nanmax(image, initial=0.0)), 1e-12)
     # Omega spans orders of magnitude; the square root keeps weak edges in sight.
     drawn = ax.imshow(image, cmap=colours, norm=PowerNorm(0.5, 0.0, top), interpolation="nearest")
@@ -260,7 +270,7 @@ def plot_p_values(network: MarkovNetwork, ax: Axes | None = None) -> Axes:
         [height[edge], height[~edge]],
         bins=np.linspace(0, _FLOOR, 33).tolist(),
         stacked=True,
-        color=[BLUE, "#BBBBBB"],
+        color=[BLUE, PALE],
         label=[counted(int(edge.sum()), "edge"), counted(int((~edge).sum()), "pair") + " that came close"],
     )
     ticks = range(0, _FLOOR + 1, 4)
@@ -272,7 +282,7 @@ def plot_p_values(network: MarkovNetwork, ax: Axes | None = None) -> Axes:
 
 
 def plot_strength_q(network: MarkovNetwork, ax: Axes | None = None, *, labels: int = 6) -> Axes:
-    """Draw strength against q-value; hollow points came close, and the line is the level of the edges.
+    """Draw strength against q-value; hollow points came close, and the line is the cutoff of the edges.
 
     Parameters
     ----------
@@ -283,9 +293,10 @@ def plot_strength_q(network: MarkovNetwork, ax: Axes | None = None, *, labels: i
     height = _heights(pairs.q_value, "q-values")
     ax = figure_axes(ax, (6.4, 4.4))
     sign = np.nan_to_num(pairs.sign)
-    for value, (colour, _, name) in _SIGNS.items():
+    for value, colour in SIGN_COLOURS.items():
         rows = pairs.is_edge & (sign == value)
         if rows.any():
+            name = SIGN_WORDS[value]
             ax.scatter(
                 pairs.strength[rows], height[rows], s=28, c=colour, linewidths=0, alpha=0.85, label=name
             )
@@ -295,10 +306,10 @@ def plot_strength_q(network: MarkovNetwork, ax: Axes | None = None, *, labels: i
             edgecolors=GREY, linewidths=0.8, label="no edge",
         )  # fmt: skip
     if network.fdr:
-        level = -np.log10(network.fdr)
-        ax.axhline(level, color="black", linewidth=0.8, linestyle=":")
+        at = -np.log10(network.fdr)
+        ax.axhline(at, color="black", linewidth=0.8, linestyle=":")
         ax.annotate(
-            f"q = {network.fdr:g}", (0, level), xycoords=("axes fraction", "data"), xytext=(3, 2),
+            f"q = {network.fdr:g}", (0, at), xycoords=("axes fraction", "data"), xytext=(3, 2),
             textcoords="offset points", fontsize=8,
         )  # fmt: skip
     ticks = range(0, _FLOOR + 1, 4)

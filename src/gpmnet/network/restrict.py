@@ -1,4 +1,4 @@
-"""Parts of a network: some of its variables, or another level."""
+"""Parts of a network: some of its variables, or another cutoff."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gpmnet.errors import InputError
 from gpmnet.network.shapes import Shapes
+from gpmnet.selection import Cutoff
 
 if TYPE_CHECKING:
     from gpmnet.network.network import MarkovNetwork
@@ -45,9 +46,9 @@ def _shapes(
     return Shapes(axes, np.array([at for at, _ in grids], dtype=np.intp), tuple(grid for _, grid in grids))
 
 
-def at_level(network: MarkovNetwork, q: float | None, strength: float | None) -> MarkovNetwork:
+def with_cutoff(network: MarkovNetwork, q: float | None, strength: float | None) -> MarkovNetwork:
     """Return the network at another false-discovery rate, without the pairs below a strength."""
-    pairs, fdr, shapes = network.pairs, network.fdr, network.shapes
+    pairs, cutoff, shapes = network.pairs, network.cutoff, network.shapes
     if strength is not None:
         if not strength >= 0:
             raise InputError(f"strength must be a number from 0 on; got {strength}")
@@ -59,10 +60,11 @@ def at_level(network: MarkovNetwork, q: float | None, strength: float | None) ->
             raise InputError(f"q must be between 0 and 1; got {q}")
         _need(pairs.q_value, "q-value")
         is_edge = pairs.q_value <= q
-        if fdr is not None:
-            is_edge |= pairs.is_edge & (pairs.q_value > fdr)  # required, not found: no level removes it
-        pairs, fdr = replace(pairs, is_edge=is_edge), float(q)
-    return replace(network, pairs=pairs, fdr=fdr, shapes=shapes)
+        if cutoff is not None:
+            figure = pairs.q_value if cutoff.of == "q" else pairs.p_value
+            is_edge |= pairs.is_edge & (figure > cutoff.value)  # required, not found: no cutoff removes it
+        pairs, cutoff = replace(pairs, is_edge=is_edge), Cutoff(float(q))
+    return replace(network, pairs=pairs, cutoff=cutoff, shapes=shapes)
 
 
 def _need(values: NDArray[np.float64], what: str) -> None:

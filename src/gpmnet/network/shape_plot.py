@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpmnet.network.draw import BLUE, PALETTE, RED, figure_axes
+from gpmnet.network.colours import DIVERGING, PALE, PALETTE
+from gpmnet.network.draw import figure_axes
 from gpmnet.network.shapes import Axis
 from gpmnet.network.text import short
 
@@ -53,7 +54,7 @@ def _colours(values: NDArray[np.float32]) -> dict[str, Any]:
     from matplotlib.colors import LinearSegmentedColormap
 
     most = float(np.abs(values).max(initial=1e-6))
-    scale = LinearSegmentedColormap.from_list("signed", [RED, "#F7C9A9", "#FFFFFF", "#A9D1EA", BLUE])
+    scale = LinearSegmentedColormap.from_list("signed", DIVERGING)
     return {"cmap": scale, "vmin": -most, "vmax": most}
 
 
@@ -81,7 +82,7 @@ def _lines(explanation: Explanation, ax: Axes) -> None:
     names = explanation.source, explanation.target
     number_name, category_name = names if x.is_numeric else names[::-1]
     clearest = np.argsort(-np.abs(lines).max(axis=1), kind="stable")[:_MOST_LINES]
-    ax.axhline(0, color="#BBBBBB", linewidth=0.8)
+    ax.axhline(0, color=PALE, linewidth=0.8)
     for place, at in enumerate(np.sort(clearest).tolist()):
         ax.plot(
             number.values, lines[at], color=PALETTE[place], linestyle=_LINE_STYLES[place % 4], linewidth=1.8,

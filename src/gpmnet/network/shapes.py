@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError
+from gpmnet.network.frozen import Frozen, FrozenMap, locked
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Shapes:
+class Shapes(Frozen):
     """Interactions of pairs of variables, each on the grid of its two axes.
 
     The interaction of variables j and k is the part of log p(x) that neither x_j nor x_k carries alone,
@@ -53,7 +55,7 @@ class Shapes:
 
     Attributes
     ----------
-    axes : dict
+    axes : mapping
         Position of a variable among the names -> its `Axis`.
     pair : ndarray of int, shape (m,)
         Positions among the pairs of the network, increasing.
@@ -69,27 +71,25 @@ class Shapes:
     ((2, 2), None)
     """
 
-    axes: dict[int, Axis]
+    axes: Mapping[int, Axis]
     pair: NDArray[np.intp]
     values: tuple[NDArray[np.float32], ...]
 
     def __post_init__(self) -> None:
-        pair = np.array(self.pair, dtype=np.intp)
+        pair = locked(self.pair, np.intp)
         if pair.shape != (len(self.values),) or np.any(np.diff(pair) <= 0):
             raise InputError("shapes need one grid a pair, their pairs increasing")
-        pair.flags.writeable = False
         grids = []
         for value in self.values:
-            grid = np.array(value, dtype=np.float32)
+            grid = locked(value, np.float32)
             if grid.ndim != 2:
                 raise InputError(f"a shape is a grid over two axes, not an array of shape {grid.shape}")
             if not np.isfinite(grid).all():
                 raise InputError("a shape must have a finite value at every point of its grid")
-            grid.flags.writeable = False
             grids.append(grid)
         object.__setattr__(self, "pair", pair)
         object.__setattr__(self, "values", tuple(grids))
-        object.__setattr__(self, "axes", dict(self.axes))
+        object.__setattr__(self, "axes", FrozenMap(self.axes))
 
     def of(self, pair: int) -> NDArray[np.float32] | None:
         """Return the grid of a pair by its position among the pairs; None where it has none."""

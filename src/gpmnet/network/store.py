@@ -1,12 +1,15 @@
 """Saving and loading a network: JSON for what people read, safetensors for numbers; never pickle.
 
-`network.json` holds names, kinds, axes and what is said about the network; `omega.safetensors` holds the arrays of the
-pairs and, since format 2, the grids of the shapes one after another. What is loaded is checked before it is used.
+`network.json` holds names, kinds, cutoff, axes and the facts of the run; `omega.safetensors` holds the arrays of the
+pairs and, since format 2, the grids of the shapes one after another. Up to format 2 there was `fdr` for the cutoff and
+`about` for the facts, a table of anything: what `Facts` has no place for is left out. What is loaded is checked before
+it is used.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, one_line, quote
-from gpmnet.files import whole_folder
+from gpmnet.files import whole_file, whole_folder
+from gpmnet.json_data import as_count, as_list, as_number, as_table, as_texts
+from gpmnet.network.facts import Facts
 from gpmnet.network.network import MarkovNetwork
-from gpmnet.network.pairs import STATISTICS, Pairs
+from gpmnet.network.pairs import DTYPES, Pairs
 from gpmnet.network.shapes import Axis, Shapes
+from gpmnet.selection import Cutoff
 
-FORMAT, VERSION, READS = "gpmnet-network", 2, (1, 2)
+FORMAT, VERSION, READS = "gpmnet-network", 3, (1, 2, 3)
 FILES = ("network.json", "omega.safetensors")
-_DTYPES: dict[str, type[np.generic]] = {
-    "first": np.int64,
-    "second": np.int64,
-    "is_edge": np.bool_,
-    **dict.fromkeys(STATISTICS, np.float64),
-}
+_DTYPES = DTYPES | {"first": np.int64, "second": np.int64}  # the same on every machine
 _SHAPE_DTYPES: dict[str, type[np.generic]] = {"shape_pair": np.int64, "shape_values": np.float32}
 _RANGES = {"strength": (0, np.inf), "sign": (-1, 1), "p_value": (0, 1), "q_value": (0, 1)}
 
@@ -47,7 +48,6 @@ def write_network(network: MarkovNetwork, folder: Path) -> None:
         arrays["shape_pair"] = shapes.pair.astype(np.int64)
         flat = [np.ascontiguousarray(grid).ravel() for grid in shapes.values]
         arrays["shape_values"] = np.concatenate([np.empty(0, dtype=np.float32), *flat])
-    (folder / FILES[1]).write_bytes(save(arrays))
     axes = None if shapes is None else [
         {"variable": at, "values": list(axis.values), "labels": list(axis.labels)}
         for at, axis in sorted(shapes.axes.items())
@@ -58,13 +58,16 @@ def write_network(network: MarkovNetwork, folder: Path) -> None:
         "names": list(network.names),
         "kinds": list(network.kinds),
         "n_rows": network.n_rows,
-        "fdr": network.fdr,
+        "cutoff": None if network.cutoff is None else asdict(network.cutoff),
         "n_pairs": len(pairs),
         "n_edges": network.n_edges,
         "axes": axes,
-        "about": dict(network.about),
+        "facts": network.facts.to_dict(),
     }
-    (folder / FILES[0]).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    with whole_file(folder / FILES[1]) as beside:
+        beside.write_bytes(save(arrays))
+    with whole_file(folder / FILES[0]) as beside:
+        beside.write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def load_network(folder: str | Path) -> MarkovNetwork:
@@ -93,46 +96,52 @@ def load_network(folder: str | Path) -> MarkovNetwork:
         return _checked(whole, arrays)
     except InputError as error:
         raise InputError(f"{quote(folder)} holds a damaged network: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{quote(folder)} holds a damaged network: it is nested too deeply") from error
 
 
 def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNetwork:
     """Return the network of parts that are all of the right type and fit each other."""
-    names, kinds = _texts(whole, "names"), _texts(whole, "kinds")
-    n_rows, fdr = whole.get("n_rows"), whole.get("fdr")
-    if n_rows is not None and not (_is_whole(n_rows) and n_rows >= 0):
-        raise InputError(f"n_rows is {quote(n_rows)}")
-    if fdr is not None and not (isinstance(fdr, int | float) and not isinstance(fdr, bool) and 0 <= fdr <= 1):
-        raise InputError(f"fdr is {quote(fdr)}")
-    about = whole.get("about", {})
-    if not isinstance(about, dict):
-        raise InputError("what it says about itself is not a table of facts")
+    names, kinds = as_texts(whole.get("names"), "names"), as_texts(whole.get("kinds"), "kinds")
+    n_rows = None if whole.get("n_rows") is None else as_count(whole["n_rows"], "n_rows")
+    facts = Facts.from_dict(whole.get("facts" if whole["version"] > 2 else "about", {}))
     expected = _DTYPES | (_SHAPE_DTYPES if whole.get("axes") is not None else {})
     if set(arrays) != set(expected):
         raise InputError("its arrays are not those of a network")
     for name, kind in expected.items():
         if arrays[name].dtype != kind or arrays[name].ndim != 1:
             raise InputError(f"the array {name} is not a row of {np.dtype(kind)}")
-    n_pairs, n_edges = whole.get("n_pairs"), whole.get("n_edges")
-    if not (_is_whole(n_pairs) and _is_whole(n_edges)):
-        raise InputError("it does not say how many pairs and edges it has")
+    n_pairs, n_edges = as_count(whole.get("n_pairs"), "n_pairs"), as_count(whole.get("n_edges"), "n_edges")
     if any(len(arrays[name]) != n_pairs for name in _DTYPES):
         raise InputError(f"its arrays are not all of its {n_pairs} pairs")
     pairs = _pairs(arrays, len(names))
     if int(pairs.is_edge.sum()) != n_edges:
         raise InputError("it does not have the number of edges it names")
     shapes = None if whole.get("axes") is None else _shapes(whole["axes"], arrays, pairs, len(names))
-    return MarkovNetwork(names, pairs, kinds, n_rows, fdr, shapes, about)
+    return MarkovNetwork(names, pairs, kinds, n_rows, _cutoff(whole, facts), shapes, facts)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _cutoff(whole: dict[str, Any], facts: Facts) -> Cutoff | None:
+    if whole["version"] <= 2:
+        # A p-value that chose the edges was known to the settings only.
+        threshold = facts.settings.get("threshold")
+        if whole.get("fdr") is not None:
+            return Cutoff(_share(whole["fdr"], "fdr"))
+        return Cutoff(float(threshold), "p") if isinstance(threshold, float) and 0 < threshold < 1 else None
+    if whole.get("cutoff") is None:
+        return None
+    said = as_table(whole["cutoff"], "the cutoff")
+    value, of = _share(said.get("value"), "the cutoff"), said.get("of")
+    if of not in ("q", "p"):
+        raise InputError(f"the cutoff is one of {quote(of)}, neither of q nor of p")
+    return Cutoff(value, "q" if of == "q" else "p")
 
 
-def _texts(whole: dict[str, Any], key: str) -> tuple[str, ...]:
-    texts = whole.get(key)
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"its {key} are not a list of texts")
-    return tuple(texts)
+def _share(value: Any, what: str) -> float:
+    share = as_number(value, what)
+    if not 0 <= share <= 1:
+        raise InputError(f"{what} is {share:g}, which is not between 0 and 1")
+    return share
 
 
 def _pairs(arrays: dict[str, NDArray[Any]], d: int) -> Pairs:
@@ -145,28 +154,18 @@ def _pairs(arrays: dict[str, NDArray[Any]], d: int) -> Pairs:
         known = arrays[name][~np.isnan(arrays[name])]
         if not ((known >= low).all() and (known <= high).all()):
             raise InputError(f"the array {name} holds a value outside {low} to {high}")
-    return Pairs(**{name: arrays[name].astype(_native(name)) for name in _DTYPES})
-
-
-def _native(name: str) -> type[np.generic]:
-    return np.intp if name in ("first", "second") else _DTYPES[name]
+    return Pairs(**{name: arrays[name] for name in _DTYPES})
 
 
 def _shapes(axes: Any, arrays: dict[str, NDArray[Any]], pairs: Pairs, d: int) -> Shapes:
-    if not isinstance(axes, list):
-        raise InputError("its axes are not a list")
     found: dict[int, Axis] = {}
-    for axis in axes:
-        at: Any = axis.get("variable") if isinstance(axis, dict) else None
-        if not _is_whole(at) or not 0 <= at < d:
+    for said in as_list(axes, "the axes"):
+        axis = as_table(said, "an axis")
+        at = as_count(axis.get("variable"), "the variable of an axis")
+        if at >= d:
             raise InputError("an axis belongs to no variable")
-        values = axis.get("values")
-        if not isinstance(values, list) or not all(
-            isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e308
-            for value in values
-        ):
-            raise InputError("the values of an axis are not numbers")
-        found[at] = Axis(tuple(values), _texts(axis, "labels"))
+        values = [as_number(value, "an axis") for value in as_list(axis.get("values"), "an axis")]
+        found[at] = Axis(tuple(values), as_texts(axis.get("labels"), "the labels of an axis"))
     pair, flat = arrays["shape_pair"], arrays["shape_values"]
     if pair.size and not (pair.min() >= 0 and pair.max() < len(pairs)):
         raise InputError("a shape belongs to no pair")

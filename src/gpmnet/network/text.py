@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpmnet.selection import Cutoff
 
 SMALLEST_P = 1e-16
+SIGN_WORDS = {1.0: "positive", -1.0: "negative", 0.0: "no single sign"}
+MINUS = "\N{MINUS SIGN}"
 _WORDS = ((0.5, "strong"), (0.3, "moderate"), (0.1, "weak"), (0.0, "very weak"))
 
 
@@ -38,6 +44,25 @@ def strength_word(strength: float) -> str:
     ('strong', 'weak')
     """
     return next(word for least, word in _WORDS if strength >= least)
+
+
+def sign_mark(sign: float | None, minus: str = MINUS) -> str:
+    """Return +, a minus sign, or nothing where there is no single sign.
+
+    >>> sign_mark(1.0), sign_mark(-1.0, "-"), sign_mark(math.nan), sign_mark(None)
+    ('+', '-', '', '')
+    """
+    return {1.0: "+", -1.0: minus}.get(sign, "") if sign is not None else ""
+
+
+def at_cutoff(cutoff: Cutoff | None) -> str:
+    """Return at which false-discovery rate edges were chosen, to follow their number; nothing where it was another way.
+
+    >>> from gpmnet.selection import Cutoff
+    >>> at_cutoff(Cutoff(0.05)), at_cutoff(Cutoff(0.01, "p")), at_cutoff(None)
+    (' at FDR 0.05', '', '')
+    """
+    return f" at FDR {cutoff.value:g}" if cutoff is not None and cutoff.of == "q" else ""
 
 
 def counted(number: int, what: str) -> str:

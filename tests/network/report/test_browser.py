@@ -12,9 +12,11 @@ import networkx as nx
 import pandas as pd
 import pytest
 
-from gpmnet import MarkovNetwork
+from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.escape import unescape
 from gpmnet.network.report.words import number, probability
+from gpmnet.selection import Cutoff
+from gpmnet.table import Schema
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 By = pytest.importorskip("selenium.webdriver.common.by").By
@@ -142,8 +144,8 @@ def settled(page, holds):
     return False
 
 
-def test_the_level_moves_both_ways(page, network):
-    slider = page.at("level")
+def test_the_cutoff_moves_both_ways(page, network):
+    slider = page.at("cutoff")
     slider.send_keys(Keys.END)
     candidates = network.candidates
     near = int((~candidates["is_edge"]).sum())
@@ -151,14 +153,14 @@ def test_the_level_moves_both_ways(page, network):
     assert f"{near} pairs that came close" in page.text("shown")
     assert page.js("return gpm.cy.edges('.near:visible').length") == near
     slider.send_keys(*[Keys.ARROW_LEFT] * 40)
-    level = page.js("return gpm.state.level")
-    assert network.fdr < level < 1
-    expected = int((candidates["q_value"] <= level).sum())
+    cutoff = page.js("return gpm.state.cutoff")
+    assert network.fdr < cutoff < 1
+    expected = int((candidates["q_value"] <= cutoff).sum())
     assert settled(page, lambda shown: shown == expected)
     slider.send_keys(Keys.HOME)
     assert settled(page, lambda shown: shown < network.n_edges)
     slider.send_keys(Keys.END)
-    page.at("level-reset").click()
+    page.at("cutoff-reset").click()
     assert settled(page, lambda shown: shown == network.n_edges)
     assert page.js("return gpm.cy.edges('.near:visible').length") == 0
 
@@ -308,35 +310,37 @@ def test_each_form_of_dependence_is_drawn(browser, shaped, tmp_path):
     assert browser.complaints() == []
 
 
-def test_levels_of_p_required_edges_and_no_level_at_all(browser, shaped, tmp_path):
-    shown = "gpm.change({level: arguments[0]}); return gpm.shown.pairs.map((pair) => pair.at)"
-    by_p = replace(shaped, fdr=None, about={"settings": {"threshold": 0.01}})
+def test_cutoffs_of_p_required_edges_and_no_cutoff_at_all(browser, shaped, tmp_path):
+    shown = "gpm.change({cutoff: arguments[0]}); return gpm.shown.pairs.map((pair) => pair.at)"
+    by_p = replace(shaped, cutoff=Cutoff(0.01, "p"))
     browser.open(by_p.report(tmp_path / "p.html"))
-    assert "p ≤ 0.01" in browser.text("level-value")
+    assert "p ≤ 0.01" in browser.text("cutoff-value")
     assert browser.js(shown, 1e-4) == [0, 1]  # 2 has p = 0.001; 3 came close with p = 0.03
     assert browser.js(shown, 0.03) == [0, 1, 2, 3]
-    required = replace(shaped, fdr=0.005)  # the third edge has q = 0.01: it was required, not found
+    required = replace(
+        shaped, cutoff=Cutoff(0.005)
+    )  # the third edge has q = 0.01: it was required, not found
     browser.open(required.report(tmp_path / "required.html"))
     assert browser.js(shown, 1e-6) == [0, 2]
     bare = MarkovNetwork.from_adjacency(("a", "b", "c"), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     browser.open(bare.report(tmp_path / "bare.html"))
-    assert not browser.at("level-field").is_displayed()
+    assert not browser.at("cutoff-field").is_displayed()
     assert "1 edge, 3 variables" in browser.text("shown")
     browser.open(MarkovNetwork((), bare.pairs.take([])).report(tmp_path / "empty.html"))
     assert browser.complaints() == []
 
 
 def test_hostile_names_are_text_and_run_nothing(browser, hostile, tmp_path):
-    about = {
-        "schema": {"warnings": ["<img src=x onerror=alert(1)>"]},
-        "source": "</title><script>alert(2)</script>",
-    }
-    about["settings"] = {"</dl><script>alert(3)</script>": "{{ 7 * 7 }}"}
-    hostile = replace(hostile, about=about)
+    facts = Facts(
+        Schema((), 50, ("<img src=x onerror=alert(1)>",)),
+        {"</dl><script>alert(3)</script>": "{{ 7 * 7 }}"},
+        origin=Origin("</title><script>alert(2)</script>"),
+    )
+    hostile = replace(hostile, facts=facts)
     browser.open(hostile.report(tmp_path / "hostile.html"))
     assert browser.js("return document.scripts.length") == 3
     assert browser.js("return document.querySelectorAll('img, iframe').length") == 0
-    browser.at("level").send_keys(Keys.END)
+    browser.at("cutoff").send_keys(Keys.END)
     for at in range(len(hostile.names)):
         browser.js(f"gpm.choose(gpm.nodes[{at}])")
         assert browser.js(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.network.pairs import STATISTICS
 from gpmnet.network.queries import communities
-from gpmnet.network.report.columns import ColumnFacts
+from gpmnet.network.report.columns import column_notes, extent
 from gpmnet.network.report.positions import layout
 from gpmnet.network.report.words import finding
 from gpmnet.network.text import short
@@ -63,7 +64,7 @@ def choose(network: MarkovNetwork) -> Shown:
     return Shown(np.r_[kept, near[np.sort(surest)]], nodes, is_all and len(kept) == len(edges))
 
 
-def node_data(network: MarkovNetwork, shown: Shown, columns: Mapping[str, ColumnFacts]) -> dict[str, Any]:
+def node_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
     """Return the nodes column by column: name, kind, degree in the whole network, community and place."""
     pairs = network.pairs
     ends = np.r_[pairs.first[pairs.is_edge], pairs.second[pairs.is_edge]]
@@ -78,7 +79,8 @@ def node_data(network: MarkovNetwork, shown: Shown, columns: Mapping[str, Column
     for label, members in enumerate(communities(len(shown.nodes), joined, weight.tolist())):
         group[list(members)] = label
     names = [network.names[at] for at in shown.nodes]
-    facts = [columns.get(name) for name in names]
+    known = {column.name: column for column in network.facts.schema or ()}
+    columns = [known.get(name) for name in names]
     return {
         "name": [name[:MOST_TEXT] for name in names],
         "kind": [_kind(network, at) for at in shown.nodes],
@@ -86,10 +88,10 @@ def node_data(network: MarkovNetwork, shown: Shown, columns: Mapping[str, Column
         "community": group.tolist(),
         "x": np.round(where[:, 0], 3).tolist(),
         "y": np.round(where[:, 1], 3).tolist(),
-        "missing": [item.n_missing if item else 0 for item in facts],
-        "why": [short(item.why, 300) if item else "" for item in facts],
-        "range": [item.extent if item else "" for item in facts],
-        "notes": [short(item.all_notes, 300) if item else "" for item in facts],
+        "missing": [column.n_missing if column else 0 for column in columns],
+        "why": [short(column.why, 300) if column else "" for column in columns],
+        "range": [extent(column) if column else "" for column in columns],
+        "notes": [short(column_notes(column), 300) if column else "" for column in columns],
     }
 
 
@@ -102,32 +104,25 @@ def _places(shown: Shown, ends: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.searchsorted(shown.nodes, ends[shown.pairs])
 
 
-def pair_data(network: MarkovNetwork, shown: Shown, twins: set[frozenset[str]]) -> dict[str, Any]:
-    """Return the pairs column by column; a and b are places among the nodes shown, unknown figures are null.
-
-    Parameters
-    ----------
-    twins : set of frozenset of two names
-        The pairs of which one column repeats the other.
-    """
+def pair_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
+    """Return the pairs column by column; a and b are places among the nodes shown, unknown figures are null."""
     pairs = network.pairs
     data: dict[str, Any] = {
         "a": _places(shown, pairs.first).tolist(),
         "b": _places(shown, pairs.second).tolist(),
         "edge": pairs.is_edge[shown.pairs].astype(int).tolist(),
     }
-    for name in ("omega", "strength", "sign", "p_value", "q_value"):
+    for name in STATISTICS:
         data[name] = [_rounded(value) for value in getattr(pairs, name)[shown.pairs].tolist()]
-    bare = replace(network, about={})  # explanations need nothing of it, and would search it for every pair
-    data["says"] = [says(bare, at, twins) for at in shown.pairs.tolist()]
+    data["says"] = [says(network, at) for at in shown.pairs.tolist()]
     return data
 
 
-def says(network: MarkovNetwork, at: int, twins: set[frozenset[str]]) -> str:
+def says(network: MarkovNetwork, at: int) -> str:
     """Return what goes with what in a pair, as a sentence."""
     first, second = int(network.pairs.first[at]), int(network.pairs.second[at])
     a, b = network.names[first], network.names[second]
-    if frozenset((a, b)) in twins:
+    if network.repeats(a, b):
         return "One column repeats the other, so they are joined without a test."
     if sentence := network.explain(a, b).direction:
         return sentence

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from gpmnet.network.report.words import label, number, probability
+from gpmnet.network.text import sign_mark
 
 _HOME = files("gpmnet.network.report")
 STYLES = ("base.css", "headline.css", "network.css", "tables.css")
@@ -94,7 +95,7 @@ def static_edges(summary: dict[str, Any]) -> list[dict[str, Any]]:
             "source": label(nodes["name"][pairs["a"][at]], 200),
             "target": label(nodes["name"][pairs["b"][at]], 200),
             "strength": pairs["strength"][at],
-            "sign": {1.0: "+", -1.0: "\N{MINUS SIGN}"}.get(pairs["sign"][at], ""),
+            "sign": sign_mark(pairs["sign"][at]),
             "p": pairs["p_value"][at],
             "q": pairs["q_value"][at],
         }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpmnet.network.report.columns import ColumnFacts, column_facts, texts, twin_note
+from gpmnet.network.facts import value_text
+from gpmnet.network.report.columns import twin_note
 from gpmnet.network.report.parts import (
     KINDS,
     MOST_IN_MATRIX,
@@ -25,7 +26,9 @@ from gpmnet.network.report.words import label, listing, number, percent, probabi
 from gpmnet.network.text import counted, short
 
 if TYPE_CHECKING:
+    from gpmnet.network.facts import Facts, Origin
     from gpmnet.network.network import MarkovNetwork
+    from gpmnet.selection import Cutoff
 
 MOST_LISTED = 40
 """Longest list of columns in the notes; the rest is counted."""
@@ -39,23 +42,17 @@ def summarise(network: MarkovNetwork) -> dict[str, Any]:
     Returns
     -------
     dict
-        headline (facts in words), notes (warnings with their columns), level, nodes, pairs, shapes, matrix
+        headline (facts in words), notes (warnings with their columns), cutoff, nodes, pairs, shapes, matrix
         (order of the Omega heatmap), run (settings, versions, command).
     """
-    columns = column_facts(network.about)
     shown = choose(network)
-    nodes = node_data(network, shown, columns)
-    twins = {
-        frozenset((name, column.duplicate_of))
-        for name, column in columns.items()
-        if column.duplicate_of is not None
-    }
-    pairs = pair_data(network, shown, twins)
+    nodes = node_data(network, shown)
+    pairs = pair_data(network, shown)
     return {
-        "title": title_of(network.about),
+        "title": title_of(network.facts.origin),
         "headline": headline(network, shown, nodes, pairs),
-        "notes": notes(network, columns),
-        "level": level_of(network),
+        "notes": notes(network.facts),
+        "cutoff": cutoff_data(network.cutoff),
         "n_rows": network.n_rows,
         "n_edges": network.n_edges,
         "n_names": len(network.names),
@@ -63,31 +60,28 @@ def summarise(network: MarkovNetwork) -> dict[str, Any]:
         "pairs": pairs,
         "shapes": shape_data(network, shown),
         "matrix": matrix_data(nodes),
-        "run": run_data(network.about),
+        "run": run_data(network.facts),
     }
 
 
-def title_of(about: Mapping[str, Any]) -> str:
+def title_of(origin: Origin | None) -> str:
     """Return the name of the table: of a file its last part.
 
-    >>> title_of({"source": "data/2024/plants.csv"}), title_of({"source": "tea/coffee survey"}), title_of({})
+    >>> from gpmnet.network import Origin
+    >>> title_of(Origin("data/2024/plants.csv")), title_of(Origin("tea/coffee survey")), title_of(None)
     ('plants.csv', 'tea/coffee survey', 'Markov network')
     """
-    source = str(about.get("source") or "Markov network")
+    source = (origin and origin.source) or "Markov network"
     if source.lower().endswith(TABLES):
         source = source.replace("\\", "/").rstrip("/").rpartition("/")[2]
     return short(source, 120)
 
 
-def level_of(network: MarkovNetwork) -> dict[str, Any] | None:
-    """Return which figure chose the edges, and at what level; None where the network does not say."""
-    if network.fdr is not None:
-        return {"figure": "q_value", "letter": "q", "value": network.fdr}
-    settings = network.about.get("settings")
-    threshold = settings.get("threshold") if isinstance(settings, dict) else None
-    if isinstance(threshold, int | float) and 0 < threshold < 1:
-        return {"figure": "p_value", "letter": "p", "value": float(threshold)}
-    return None
+def cutoff_data(cutoff: Cutoff | None) -> dict[str, Any] | None:
+    """Return which figure chose the edges, and up to where; None where the network does not say."""
+    if cutoff is None:
+        return None
+    return {"figure": f"{cutoff.of}_value", "letter": cutoff.of, "value": cutoff.value}
 
 
 def headline(
@@ -119,16 +113,13 @@ def headline(
 
 def _edges_in_words(network: MarkovNetwork) -> str:
     found = counted(network.n_edges, "edge") if network.n_edges else "No edge"
-    level = level_of(network)
-    if level is None:
+    cutoff = network.cutoff
+    if cutoff is None:
         return f"{found}: the pairs of variables that depend on each other given all the others."
-    at = f"a false-discovery rate of {percent(level['value'])}" if level["letter"] == "q" else ""
-    at = at or f"p at most {number(level['value'])}, not corrected for the number of pairs"
-    meaning = (
-        ""
-        if level["letter"] == "p"
-        else f"; at most about {percent(level['value'])} of them are expected to be false"
-    )
+    at, meaning = f"p at most {number(cutoff.value)}, not corrected for the number of pairs", ""
+    if cutoff.of == "q":
+        at = f"a false-discovery rate of {percent(cutoff.value)}"
+        meaning = f"; at most about {percent(cutoff.value)} of them are expected to be false"
     if not network.n_edges:
         return f"No edge at {at}."
     return f"{found} at {at}{meaning}."
@@ -168,11 +159,10 @@ def _part_in_words(network: MarkovNetwork, shown: Shown) -> str:
     )
 
 
-def notes(network: MarkovNetwork, columns: Mapping[str, ColumnFacts]) -> list[dict[str, Any]]:
+def notes(facts: Facts) -> list[dict[str, Any]]:
     """Return what a reader should know about the table: one item a kind of note, with the columns it concerns."""
-    schema = network.about.get("schema")
-    warnings = texts(schema.get("warnings")) if isinstance(schema, dict) else ()
-    warnings += tuple(text for text in texts(network.about.get("warnings")) if text not in warnings)
+    warnings = facts.schema.warnings if facts.schema is not None else ()
+    warnings += tuple(text for text in facts.warnings if text not in warnings)
     found: dict[str, list[tuple[str | None, str]]] = {
         "About the table": [(None, warning) for warning in warnings],
         "Ignored columns": [],
@@ -180,7 +170,8 @@ def notes(network: MarkovNetwork, columns: Mapping[str, ColumnFacts]) -> list[di
         "Missing values": [],
         "Changed or worth knowing": [],
     }
-    for name, column in columns.items():
+    for column in facts.schema or ():
+        name = column.name
         if column.kind == "ignored":
             found["Ignored columns"].append((name, column.why))
             continue
@@ -211,35 +202,28 @@ def matrix_data(nodes: Mapping[str, Any]) -> dict[str, Any]:
     return {"order": order, "left_out": n - len(order), "most": MOST_IN_MATRIX}
 
 
-def run_data(about: Mapping[str, Any]) -> dict[str, Any]:
+def run_data(facts: Facts) -> dict[str, Any]:
     """Return settings, versions and the command, each as text that can be shown."""
-    labels = {"source": "table", "seed": "seed", "started": "started", "python": "Python"}
-    facts = [
-        [label, short(str(about[key]), 500)] for key, label in labels.items() if about.get(key) is not None
-    ]
-    seconds = ", ".join(f"{name} {value}" for name, value in _items(about.get("seconds")))
+    origin = facts.origin
+    known = {
+        "table": origin.source if origin else "",
+        "seed": "" if facts.seed is None else str(facts.seed),
+        "started": origin.started if origin else "",
+        "Python": facts.python,
+        "seconds": ", ".join(f"{short(name)} {value}" for name, value in facts.seconds.items()),
+    }
     return {
-        "facts": [*facts, ["seconds", seconds]] if seconds else facts,
-        "settings": _items(about.get("settings")),
-        "versions": _items(about.get("versions")),
-        "command": command_text(about.get("command")),
+        "facts": [[what, short(text, 500)] for what, text in known.items() if text],
+        "settings": [[short(name), short(value_text(value), 300)] for name, value in facts.settings.items()],
+        "versions": [[short(name), short(text, 300)] for name, text in facts.versions.items()],
+        "command": command_text(origin.command if origin else ()),
     }
 
 
-def _items(value: Any) -> list[list[str]]:
-    """Return the items of a mapping as texts; nothing if it is none."""
-    if not isinstance(value, dict):
-        return []
-    return [
-        [short(str(name)), "none" if item is None else short(str(item), 300)] for name, item in value.items()
-    ]
-
-
-def command_text(command: Any) -> str:
+def command_text(command: Sequence[str]) -> str:
     """Return the command line that repeats a run, quoted for a shell; empty where there was none.
 
     >>> command_text(["fit", "my table.csv", "-o", "out"])
     "gpmnet fit 'my table.csv' -o out"
     """
-    words = texts(command)
-    return shlex.join(["gpmnet", *words]) if words else ""
+    return shlex.join(["gpmnet", *command]) if command else ""

@@ -47,6 +47,10 @@ gpm.count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}
 gpm.sign = (sign) => (sign > 0 ? "+" : sign < 0 ? "−" : "");
 gpm.signWord = (sign) => (sign > 0 ? "positive" : sign < 0 ? "negative" : sign === 0 ? "no single sign" : "");
 
+// Colours of groups, as in colours.py but a yellow that can be read on white.
+gpm.PALETTE = { blue: "#0072b2", orange: "#e69f00", green: "#009e73", pink: "#cc79a7", red: "#d55e00", sky: "#56b4e9", yellow: "#b3a100", grey: "#7d8995" };
+gpm.palette = (names) => names.split(" ").map((name) => gpm.PALETTE[name]);
+
 // The theme's colours, read once a theme: thousands of nodes and lines ask for them.
 const colours = new Map();
 gpm.colour = (name) => {

@@ -2,36 +2,36 @@
 // Sliders, switches, search, legend and theme.
 (() => {
   const { el, at } = gpm;
-  const level = gpm.data.level;
+  const fitted = gpm.data.cutoff;
   const TOP = 1000;
 
-  // The level's slider is logarithmic, from just below the smallest known figure to 1.
-  const known = level ? gpm.pairs.map((pair) => pair[level.figure]).filter((value) => value !== null && value >= 1e-16) : [];
-  const lowest = Math.max(-16, Math.floor(Math.log10(Math.min(level ? level.value / 10 : 1, ...known))));
+  // The cutoff's slider is logarithmic, from just below the smallest known figure to 1.
+  const known = fitted ? gpm.pairs.map((pair) => pair[fitted.figure]).filter((value) => value !== null && value >= 1e-16) : [];
+  const lowest = Math.max(-16, Math.floor(Math.log10(Math.min(fitted ? fitted.value / 10 : 1, ...known))));
   const toPlace = (value) => Math.round(TOP * (1 - Math.log10(value) / lowest));
-  const toLevel = (place) => {
-    if (Math.abs(place - toPlace(level.value)) <= 6) return level.value; // the fitted level is easy to find again
+  const toCutoff = (place) => {
+    if (Math.abs(place - toPlace(fitted.value)) <= 6) return fitted.value; // the fitted cutoff is easy to find again
     return 10 ** (lowest * (1 - place / TOP));
   };
 
-  const startLevel = () => {
-    if (!level || !known.length) {
-      at("level-field").hidden = true;
+  const startCutoff = () => {
+    if (!fitted || !known.length) {
+      at("cutoff-field").hidden = true;
       return;
     }
-    const slider = at("level");
+    const slider = at("cutoff");
     const show = () => {
-      const isFitted = gpm.state.level === level.value;
-      const words = `${level.letter} ≤ ${gpm.number(gpm.state.level)}`;
-      at("level-value").textContent = isFitted ? `${words} (as fitted)` : words;
+      const isFitted = gpm.state.cutoff === fitted.value;
+      const words = `${fitted.letter} ≤ ${gpm.number(gpm.state.cutoff)}`;
+      at("cutoff-value").textContent = isFitted ? `${words} (as fitted)` : words;
       slider.setAttribute("aria-valuetext", words);
-      at("level-reset").hidden = isFitted;
+      at("cutoff-reset").hidden = isFitted;
     };
-    slider.value = toPlace(level.value);
-    slider.addEventListener("input", () => gpm.change({ level: toLevel(Number(slider.value)) }));
-    at("level-reset").addEventListener("click", () => {
-      slider.value = toPlace(level.value);
-      gpm.change({ level: level.value });
+    slider.value = toPlace(fitted.value);
+    slider.addEventListener("input", () => gpm.change({ cutoff: toCutoff(Number(slider.value)) }));
+    at("cutoff-reset").addEventListener("click", () => {
+      slider.value = toPlace(fitted.value);
+      gpm.change({ cutoff: fitted.value });
       slider.focus();
     });
     gpm.on("change", show);
@@ -155,7 +155,7 @@
   };
 
   gpm.startControls = () => {
-    [startLevel, startStrength, startKinds, startSearch, startCopy].forEach((start) => start());
+    [startCutoff, startStrength, startKinds, startSearch, startCopy].forEach((start) => start());
     for (const button of document.querySelectorAll("[data-pair]")) {
       button.addEventListener("click", () => gpm.openItem(gpm.pairs[Number(button.dataset.pair)]));
     }

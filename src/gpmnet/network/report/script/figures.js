@@ -2,7 +2,7 @@
 // The shape of one dependence, as SVG: a heatmap (two numbers), lines (a number and categories) or bars (categories).
 (() => {
   const WIDTH = 360;
-  const LINE_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7d8995", "#b3a100"];
+  const LINE_COLOURS = gpm.palette("blue red green pink orange sky grey yellow");
   const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
   const MOST = Math.log(100); // beyond a factor of 100 either way the picture says no more
   const factor = (value) => {

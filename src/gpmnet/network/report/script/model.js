@@ -43,7 +43,7 @@
   const sizes = new Map();
   for (const node of gpm.nodes) sizes.set(node.community, (sizes.get(node.community) || 0) + 1);
   // Seven communities get a colour of their own; they are numbered by size.
-  const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#b3a100"];
+  const PALETTE = gpm.palette("blue orange green pink red sky yellow");
   gpm.communities = [...sizes].filter(([label, size]) => size > 1 && label < PALETTE.length).map(([label]) => label);
   gpm.communities.sort((a, b) => a - b);
   gpm.communityColour = (label) => (sizes.get(label) > 1 && PALETTE[label]) || gpm.colour("no-sign");

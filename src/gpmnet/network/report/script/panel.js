@@ -59,8 +59,8 @@
 
   const pairPanel = (pair) => {
     const end = (node) => el("button", { type: "button", class: "link", onclick: () => gpm.choose(node) }, el("bdi", {}, gpm.plain(node.name)));
-    const level = gpm.data.level;
-    const verdict = pair.isEdge ? "edge" : `came close, no edge${level ? ` at ${level.letter} ≤ ${gpm.number(level.value)}` : ""}`;
+    const fitted = gpm.data.cutoff;
+    const verdict = pair.isEdge ? "edge" : `came close, no edge${fitted ? ` at ${fitted.letter} ≤ ${gpm.number(fitted.value)}` : ""}`;
     const figure = gpm.figure(pair);
     return [
       head(el("div", { class: "ends" }, end(pair.a), el("span", {}, "and"), end(pair.b))),

@@ -1,11 +1,11 @@
 "use strict";
-// What is shown: the level, the least strength, the kinds; and which node or pair is chosen.
+// What is shown: the cutoff, the least strength, the kinds; and which node or pair is chosen.
 (() => {
-  const level = gpm.data.level;
+  const fitted = gpm.data.cutoff;
   const alone = gpm.nodes.filter((node) => node.degree === 0).length;
 
   gpm.state = {
-    level: level ? level.value : null,
+    cutoff: fitted ? fitted.value : null,
     strength: 0,
     kinds: new Set(gpm.kinds),
     isolated: alone <= 30,
@@ -13,14 +13,14 @@
     chosen: null,
   };
 
-  // At the fitted level exactly the edges; below it fewer; above it the pairs that came close as well.
-  // An edge above the fitted level was required, not found, and no level removes it.
+  // At the fitted cutoff exactly the edges; below it fewer; above it the pairs that came close as well.
+  // An edge above the fitted cutoff was required, not found, and no cutoff removes it.
   const passes = (pair) => {
-    if (!level) return pair.isEdge;
-    const figure = pair[level.figure];
-    const { level: at } = gpm.state;
-    if (at === level.value || figure === null) return pair.isEdge;
-    return figure <= at || (pair.isEdge && figure > level.value);
+    if (!fitted) return pair.isEdge;
+    const figure = pair[fitted.figure];
+    const { cutoff } = gpm.state;
+    if (cutoff === fitted.value || figure === null) return pair.isEdge;
+    return figure <= cutoff || (pair.isEdge && figure > fitted.value);
   };
 
   const compute = () => {

@@ -1,0 +1,153 @@
+"""From what an engine found to the network: columns that repeat others come back, edges get axes, Omega its matrix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from gpmnet.columns.functions import GRID
+from gpmnet.engines.base import Description, Found
+from gpmnet.network import matrix
+from gpmnet.network.facts import Facts
+from gpmnet.network.network import MarkovNetwork
+from gpmnet.network.pairs import STATISTICS, Pairs
+from gpmnet.network.shapes import Axis, Shapes
+from gpmnet.selection import Chosen, Cutoff
+from gpmnet.table import Table
+
+MOST_SHAPES = 2000
+"""The strongest edges, at most this many, get a shape; none above `gpmnet.network.DENSE_UP_TO` variables."""
+_CERTAIN = {"omega": np.nan, "strength": 1.0, "sign": 0.0, "p_value": 0.0, "q_value": 0.0}
+"""What is said of a column and the one that stands for it."""
+
+
+def shown_edges(d: int, chosen: Chosen, strength: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the positions of the edges whose surface is wanted, increasing: the strongest, the surest of equals.
+
+    Parameters
+    ----------
+    d : int
+        Number of variables.
+    strength : ndarray of shape (m,)
+        Of all pairs.
+
+    Examples
+    --------
+    >>> chosen = Chosen(np.array([True, False, True]), np.zeros(3), np.zeros(3))
+    >>> shown_edges(3, chosen, np.array([0.1, 0.9, 0.5]))
+    array([0, 2])
+    """
+    edges = np.flatnonzero(chosen.is_edge)
+    if d > matrix.DENSE_UP_TO:
+        return edges[:0]
+    strongest = np.lexsort((chosen.p_value[edges], -strength[edges]))[:MOST_SHAPES]
+    return np.sort(edges[strongest])
+
+
+def build_network(
+    table: Table,
+    found: Found,
+    chosen: Chosen,
+    described: Description,
+    shown: NDArray[np.intp],
+    cutoff: Cutoff | None,
+    facts: Facts,
+) -> tuple[MarkovNetwork, NDArray[np.float64] | csr_array[Any]]:
+    """Return the network of a table, and Omega over its names.
+
+    The network has all columns that are not ignored: one that repeats another is joined to it, without a test.
+
+    Parameters
+    ----------
+    found : Found
+        The pairs over the table's variables, first < second.
+    chosen : Chosen
+        Which of them are edges.
+    described : Description
+        Their Omega, its diagonal, and the surfaces of `shown`.
+    shown : ndarray of int
+        Positions of the edges that have a surface, increasing.
+    facts : Facts
+        What else is known of the run; the schema is that of the table.
+
+    Returns
+    -------
+    network : MarkovNetwork
+    omega : (d, d) ndarray, or scipy.sparse above `gpmnet.network.DENSE_UP_TO` variables
+        Zero where there is no edge. A column that repeats another has that one's diagonal entry, and NaN with it.
+    """
+    used = [column for column in table.schema if column.kind != "ignored"]
+    names = tuple(column.name for column in used)
+    pairs = Pairs.of(
+        found.first,
+        found.second,
+        chosen.is_edge,
+        omega=described.omega,
+        strength=found.strength,
+        sign=found.sign,
+        p_value=chosen.p_value,
+        q_value=chosen.q_value,
+    )
+    joined = _with_twins(table, pairs, names)
+    network = MarkovNetwork(
+        names,
+        joined,
+        tuple(column.kind for column in used),
+        table.n_rows,
+        cutoff,
+        Shapes(_axes(table, pairs.take(shown), names), shown, tuple(described.surfaces)),
+        replace(facts, schema=table.schema),
+    )
+    return network, _omega_matrix(joined, _diagonal(table, described.own, names))
+
+
+def _omega_matrix(pairs: Pairs, own: NDArray[np.float64]) -> NDArray[np.float64] | csr_array[Any]:
+    edges = pairs.take(np.flatnonzero(pairs.is_edge))
+    return matrix.symmetric_matrix(edges, edges.omega, len(own), own)
+
+
+def _diagonal(table: Table, own: NDArray[np.float64], names: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return Omega's diagonal over all names; a twin has that of the column that stands for it."""
+    value = dict(zip(table.names, own.tolist(), strict=True))
+    stands = table.schema.duplicates
+    return np.array([value[stands.get(name, name)] for name in names], dtype=np.float64)
+
+
+def _with_twins(table: Table, pairs: Pairs, names: tuple[str, ...]) -> Pairs:
+    """Return the pairs over all names, the given ones first; then each twin with the column that stands for it."""
+    place = {name: at for at, name in enumerate(names)}
+    moved = np.array([place[name] for name in table.names], dtype=np.intp)
+    twins = [sorted((place[first], place[name])) for name, first in table.schema.duplicates.items()]
+    first, second = np.array(twins, dtype=np.intp).reshape(-1, 2).T
+    columns = {name: np.r_[getattr(pairs, name), np.full(len(twins), _CERTAIN[name])] for name in STATISTICS}
+    return Pairs.of(
+        np.r_[moved[pairs.first], first],
+        np.r_[moved[pairs.second], second],
+        np.r_[pairs.is_edge, np.ones(len(twins), dtype=bool)],
+        **columns,
+    )
+
+
+def _axes(table: Table, pairs: Pairs, names: tuple[str, ...]) -> dict[int, Axis]:
+    """Return the grids of the variables of some pairs, by their positions among the network's names."""
+    place = {name: at for at, name in enumerate(names)}
+    ends = np.unique(np.r_[pairs.first, pairs.second]).tolist()
+    return {place[table.names[at]]: _axis(table, at) for at in ends}
+
+
+def _axis(table: Table, at: int) -> Axis:
+    column = table.variables[at]
+    if table.is_discrete[at]:
+        return Axis((), column.levels)
+    values = table.decode(column.name, GRID)
+    if column.levels:  # a long ordered category: its labels have no scale
+        return Axis((), tuple(values.tolist()))
+    if column.dates:
+        labels = np.array(np.floor(values), dtype="datetime64[D]").astype(str).tolist()
+    else:
+        labels = [f"{value:.4g}" for value in values]
+    return Axis(tuple(values.tolist()), tuple(labels))
