@@ -5,12 +5,11 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from gpmnet.columns.features import build_features
-from gpmnet.energies import Coordinates
-from gpmnet.omega import table_order
+from gpmnet.columns.functions import feature_functions
 from gpmnet.table import load_table
-from gpmnet.testing.design import DesignOptions
-from gpmnet.testing.double_residual import EdgeTest, TestOptions
-from gpmnet.testing.learned import Fold, LearnedTest
+from gpmnet.testing.base import BoundTest
+from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.double_residual import DoubleResidual
 
 settings.register_profile(
     "gpmnet", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=60
@@ -37,7 +36,7 @@ def features_of():
     def _features(data, kinds=None, k=3, seed=0):
         frame = data if isinstance(data, pd.DataFrame) else pd.DataFrame(np.asarray(data)).add_prefix("x")
         encoded = load_table(frame, kinds=kinds).encode(seed)
-        return build_features(encoded, k, 20, seed, "cpu", torch.float64)
+        return build_features(encoded, feature_functions(k), "cpu", torch.float64)
 
     return _features
 
@@ -47,24 +46,6 @@ def test_of(features_of):
     """Return the edge test of a frame or array."""
 
     def _test(data, kinds=None, interactions=True):
-        return EdgeTest(features_of(data, kinds), DesignOptions(), TestOptions(interactions))
+        return BoundTest(DoubleResidual(interactions), Designs(features_of(data, kinds), DesignOptions()))
 
     return _test
-
-
-@pytest.fixture
-def learned_of():
-    """Return the learned test of a frame whose folds' energies are made from the coordinates by `make`."""
-
-    def _learned(frame, make, kinds=None, n_folds=2):
-        encoded = load_table(frame, kinds=kinds).encode(0)
-        test = EdgeTest(
-            build_features(encoded, 3, 30, 0, "cpu", torch.float64), DesignOptions(), TestOptions()
-        )
-        codes, scores = torch.as_tensor(encoded.codes.astype(np.int64)), torch.as_tensor(encoded.scores)
-        coordinates = Coordinates.from_codes(scores.shape[1], tuple(int(m) for m in encoded.n_levels), codes)
-        h, order = coordinates.encode(scores, codes), torch.as_tensor(table_order(encoded.is_discrete))
-        folds = [Fold(rows, make(coordinates)) for rows in torch.arange(len(h)).chunk(n_folds)]
-        return LearnedTest(test, h, order, folds)
-
-    return _learned

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,6 +15,7 @@ from gpmnet import GPM
 from gpmnet.engines.local import LocalOptions
 from gpmnet.errors import InputError
 from gpmnet.nodes.models import NodeOptions
+from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.simulate import simulate
 
 
@@ -169,7 +171,7 @@ def test_shapes_have_axes_in_the_columns_own_units():
 
 
 def test_only_the_strongest_edges_get_a_shape(monkeypatch):
-    monkeypatch.setattr("gpmnet.estimator.MOST_SHAPES", 1)
+    monkeypatch.setattr("gpmnet.network.build.MOST_SHAPES", 1)
     network = GPM(fdr=0.01).fit(chain()).network_
     assert network.n_edges == 2
     strength = np.where(network.pairs.is_edge, network.pairs.strength, 0)
@@ -203,7 +205,7 @@ def test_threshold_instead_of_rate():
     ("parameters", "words"),
     [
         ({"engine": "magic"}, "engine='magic' is not one of local"),
-        ({"fdr": 2.0}, "fdr must be between 0 and 1; got 2.0"),
+        ({"fdr": 2.0}, "fdr must be between 0 and 1; got '2.0'"),
         ({"forbid": [("a", "zz")]}, "no variable 'zz'"),
         ({"require": [("a", "a")]}, "an edge with itself"),
         ({"n_jobs": 0}, "n_jobs must be"),
@@ -217,6 +219,88 @@ def test_bad_parameters(parameters, words):
 
 
 def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch):
+    monkeypatch.setattr("gpmnet.engines.base.available_bytes", lambda device: 10**6)
     monkeypatch.setattr("gpmnet.memory.available_bytes", lambda device: 10**6)
     with pytest.raises(InputError, match=r"needs about 0.5 GB of memory on cpu .* variables would fit"):
         GPM().fit(chain())
+
+
+def test_numpy_numbers_are_as_good_as_pythons(tmp_path):
+    parameters = {"fdr": np.float32(0.01), "n_jobs": np.int64(1), "random_state": np.int64(3)}
+    options = LocalOptions(alpha_enter=np.float64(0.01), most_neighbors=np.int32(5))
+    model = GPM(**parameters, options=options).fit(chain())
+    assert edges(model) == CHAIN
+    assert model.network_.fdr == pytest.approx(0.01)
+    assert type(options.most_neighbors) is int
+    model.network_.save(tmp_path)
+    assert gpmnet.MarkovNetwork.load(tmp_path).facts == model.network_.facts
+
+
+def test_a_fit_that_fails_leaves_the_one_before():
+    model = GPM(fdr=0.01).fit(chain())
+    before = dict(vars(model))
+    with pytest.raises(InputError, match="no variable 'd'"):
+        model.set_params(forbid=[("a", "d")]).fit(chain()[["a", "b"]])
+    after = vars(model)
+    assert {name for name in after if name.endswith("_")} == {name for name in before if name.endswith("_")}
+    for name in (name for name in before if name.endswith("_")):
+        assert after[name] is before[name]
+    assert model.n_features_in_ == len(model.network_.names) == 4
+
+
+def test_every_number_of_a_part_is_reachable_by_name():
+    model = GPM().set_params(
+        options__alpha_enter=0.001, options__node__newton_steps=7, options__rule__min_information=0.3
+    )
+    assert model.options == LocalOptions(
+        alpha_enter=0.001, node=NodeOptions(newton_steps=7), rule=TwoEnded(min_information=0.3)
+    )
+    assert model.get_params()["options__node__newton_steps"] == 7
+    copy = clone(model)
+    assert copy.options == model.options
+    copy.set_params(options__alpha_enter=0.5)
+    assert model.options.alpha_enter == 0.001
+    pipeline = make_pipeline(StandardScaler(), GPM()).set_params(gpm__options__most_neighbors=3)
+    assert pipeline[-1].options.most_neighbors == 3
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"options__nonsense": 1}, "LocalOptions has no parameter 'nonsense'"),
+        ({"options__node__nonsense": 1}, "NodeOptions has no parameter 'nonsense'"),
+        ({"options__alpha_enter__x": 1}, "alpha_enter is '0.01' and has no parameters"),
+        ({"penalty__a": 3.0}, "no part 'penalty'"),
+        ({"options__alpha_enter": 7}, "alpha_enter must be"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_refused(parameters, words):
+    with pytest.raises(InputError, match=words):
+        GPM().set_params(**parameters)
+
+
+def test_a_part_that_the_engine_does_not_have_is_refused():
+    with pytest.raises(InputError, match="engine='local' has no penalty; it has options"):
+        GPM(penalty="scad").fit(chain())
+
+
+def test_a_search_that_ends_at_its_cap_says_so_with_the_name():
+    rng = np.random.default_rng(0)
+    hub = rng.normal(size=500)
+    frame = pd.DataFrame({f"leaf{k}": hub + rng.normal(size=500) for k in range(4)}).assign(hub=hub)
+    with pytest.warns(
+        ConvergenceWarning, match=r"search for neighbors \(most_neighbors=1\) .* 'hub'"
+    ) as caught:
+        model = GPM(options=LocalOptions(most_neighbors=1)).fit(frame)
+    assert len(caught) == 1
+    assert not model.converged_
+    assert "'hub'" in model.network_.facts.warnings[0]
+    assert GPM().fit(chain()).converged_
+
+
+def test_newtons_method_says_where_it_stopped():
+    drawn = simulate("butterfly", kind="discrete", d=4, n=500, seed=0).frame()
+    with pytest.warns(ConvergenceWarning, match=r"Newton's method \(newton_steps=1\)"):
+        model = GPM(options=LocalOptions(node=NodeOptions(newton_steps=1))).fit(drawn)
+    assert not model.converged_
+    assert model.n_iter_ >= 1

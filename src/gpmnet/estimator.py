@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+import warnings
+from collections.abc import Sequence
+from dataclasses import fields
 from importlib.metadata import version
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from gpmnet import __version__
-from gpmnet.columns.functions import GRID
-from gpmnet.engines.deep import DeepEngine, DeepResult
-from gpmnet.engines.deep_options import DeepOptions
-from gpmnet.engines.local import LocalEngine, LocalOptions, LocalResult
-from gpmnet.errors import InputError, quote
-from gpmnet.memory import available_bytes, check_memory
-from gpmnet.network import DENSE_UP_TO, Axis, MarkovNetwork, Pairs, Shapes
-from gpmnet.selection import benjamini_hochberg
+from gpmnet.engines import ENGINES
+from gpmnet.engines.base import Engine, Found, Problem, Stop, check_fits, no_pairs
+from gpmnet.errors import InputError, quote, quote_all
+from gpmnet.network import Facts, MarkovNetwork, Origin
+from gpmnet.network.build import build_network, shown_edges
+from gpmnet.parallel import check_n_jobs, limited_threads
+from gpmnet.parts import Part
+from gpmnet.progress import Progress, silent
+from gpmnet.selection import Cutoff, choose_edges
 from gpmnet.table import Table, load_table
 
-ENGINES = ("local", "deep")
-MOST_SHAPES = 2000
-"""The strongest edges, at most this many, get a shape; none above `gpmnet.network.DENSE_UP_TO` variables."""
-Progress = Callable[..., None]
+_PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
+_PARTS = ("energy", "objective", "penalty", "options")
 
 
-class GPM(BaseEstimator):
+class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Markov network of a table, by the generalised precision matrix.
 
     Parameters
     ----------
-    engine : {"local", "deep"}
+    engine : {"local", "deep"} or Engine
         How conditional dependence is estimated: by regressions around each pair, up to 100,000 variables; or by one energy
-        for all variables, which sees interactions of any order, for up to a few hundred.
+        for all variables, which sees interactions of any order, for up to a few hundred. A key of `gpmnet.engines.ENGINES`.
     fdr : float
         False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs).
     threshold : float or None
@@ -57,9 +57,10 @@ class GPM(BaseEstimator):
     random_state : int, RandomState or None
         Seed of the random parts: of Omega and the shapes of edges (ties, joint features), and of the deep engine's training.
         Edges, p-values and strengths of the local engine do not depend on it.
-    energy, objective, penalty : str
-        Of the deep engine: what is learned on top of pairwise terms (a key of `gpmnet.energies.ENERGIES`), the loss (of
-        `gpmnet.objectives.OBJECTIVES`), the penalty on Omega (of `gpmnet.penalties.PENALTIES`).
+    energy, objective, penalty : str, part or None
+        Of the deep engine: what is learned on top of pairwise terms (a key of `gpmnet.energies.ENERGIES`, or an object
+        such as ``MLP(hidden=128)``), the loss (of `gpmnet.objectives.OBJECTIVES`), the penalty on Omega (of
+        `gpmnet.penalties.PENALTIES`, or ``SCAD(a=3.7)``). None is the engine's own choice.
     options : LocalOptions, DeepOptions or None
         Settings of the engine.
 
@@ -73,9 +74,20 @@ class GPM(BaseEstimator):
         The table as it was understood.
     timings_ : dict
         Seconds per phase.
+    n_iter_ : int
+        Rounds of the slowest solver.
+    converged_ : bool
+        Whether every solver ended at a solution; a `ConvergenceWarning` names the variables where one did not.
+    energy_, lam_ : Energy, float
+        Of the deep engine: the energy of all rows, and the penalty that was used.
     feature_names_in_ : ndarray of str
     n_features_in_ : int
         Columns of the table, by name and number.
+
+    Notes
+    -----
+    Every number of a part can be set by name, also from a grid search: ``set_params(options__alpha_enter=0.001)``,
+    ``set_params(penalty__a=3.0)``.
 
     Examples
     --------
@@ -93,20 +105,20 @@ class GPM(BaseEstimator):
 
     def __init__(
         self,
-        engine: str = "local",
+        engine: str | Engine = "local",
         *,
         fdr: float = 0.05,
         threshold: float | None = None,
-        missing: str = "error",
+        missing: Any = "error",
         forbid: Sequence[tuple[str, str]] | None = None,
         require: Sequence[tuple[str, str]] | None = None,
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = 0,
-        energy: str = "mlp",
-        objective: str = "mixed",
-        penalty: str = "scad",
-        options: LocalOptions | DeepOptions | None = None,
+        energy: str | Part | None = None,
+        objective: str | Part | None = None,
+        penalty: str | Part | None = None,
+        options: Part | None = None,
     ) -> None:
         self.engine = engine
         self.fdr = fdr
@@ -123,7 +135,13 @@ class GPM(BaseEstimator):
         self.options = options
 
     def fit(
-        self, X: Any, y: Any = None, *, kinds: dict[str, str] | None = None, progress: Progress | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        kinds: dict[str, str] | None = None,
+        progress: Progress | None = None,
+        origin: Origin | None = None,
     ) -> GPM:
         """Learn the network of a table.
 
@@ -134,154 +152,131 @@ class GPM(BaseEstimator):
         kinds : dict, optional
             Kinds of columns that overrule the inferred ones.
         progress : callable, optional
-            Called with (phase, done, total), and by the deep engine with a fourth argument, the losses in words.
+            Called with (phase, done, total, note); see `gpmnet.progress.Progress`.
+        origin : Origin, optional
+            Where the table comes from, for the network's facts.
         """
-        self._check_parameters()
-        start = time.perf_counter()
+        cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
+        self._check_device()
+        clock = [time.perf_counter()]
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
         table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
-        self.table_ = table
-        self.n_features_in_ = len(table.schema)
-        self.feature_names_in_ = np.array(table.schema.names, dtype=object)
-        seed = self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = int(check_random_state(seed).randint(2**31))
-        self._check_memory(table)
-        forbidden, required = self._pairs(table, self.forbid), self._pairs(table, self.require)
-        both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
-        if both:
-            a, b = (table.names[at] for at in min(both))
-            raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
-        loaded = time.perf_counter()
-        with _threads(self.n_jobs):
-            engine = self._engine(int(seed))
-            found = engine.fit(table.encode(int(seed)), forbidden, required, progress, self.threshold or 0.0)
-            tested = time.perf_counter()
-            network = self._decide(table, found, forbidden, required)
-        self.timings_ = {
-            "load": loaded - start,
-            "test": tested - loaded,
-            "omega": time.perf_counter() - tested,
-        }
-        self.network_ = replace(network, about=self._about(int(seed)))
+        check_fits(engine, table, self.device)
+        seed = self._seed()
+        problem = Problem(
+            table.encode(seed),
+            *self._constraints(table),
+            alpha=cutoff.value if cutoff.of == "p" else 0.0,
+            seed=seed,
+            device=self.device,
+            progress=progress or silent,
+        )
+        clock.append(time.perf_counter())
+        with limited_threads(n_jobs):
+            found = engine.fit(problem)
+            clock.append(time.perf_counter())
+            chosen = choose_edges(found.log_p, _n_tests(problem), cutoff, _is_required(found, problem))
+            shown = shown_edges(problem.d, chosen, found.strength)
+            described = found.describe(chosen.is_edge, shown)
+        clock.append(time.perf_counter())
+        timings = dict(zip(("load", "test", "omega"), np.diff(clock).tolist(), strict=True))
+        stops = (*found.stops, *described.stops)
+        cautions = _cautions(stops, table.names)
+        facts = Facts(
+            schema=table.schema,
+            settings=self._settings(engine) | {"random_state": seed},
+            seed=seed,
+            versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
+            python=platform.python_version(),
+            seconds={phase: round(value, 3) for phase, value in timings.items()},
+            warnings=cautions,
+            origin=origin,
+        )
+        network, omega = build_network(table, found, chosen, described, shown, cutoff, facts)
+        # Only now: a fit that fails leaves what the one before has learned.
+        self._store(
+            found, network_=network, omega_=omega, table_=table, timings_=timings, converged_=not stops
+        )
+        if cautions:
+            warnings.warn("; ".join(cautions), ConvergenceWarning, stacklevel=2)
         return self
 
-    def _about(self, seed: int) -> dict[str, Any]:
-        """Return what is needed to repeat the fit, as plain data for the report."""
-        only_deep = ("energy", "objective", "penalty") if self.engine == "local" else ()
-        settings = {k: v for k, v in self.get_params(deep=False).items() if k not in ("options", *only_deep)}
-        packages = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
-        return {
-            "settings": settings | {"random_state": seed},
-            "seed": seed,
-            "schema": self.table_.schema.to_dict(),
-            "versions": {"gpmnet": __version__, **{name: version(name) for name in packages}},
-            "python": platform.python_version(),
-            "seconds": {phase: round(value, 3) for phase, value in self.timings_.items()},
-        }
+    def set_params(self, **params: Any) -> GPM:
+        """Set parameters by name; ``part__parameter`` sets one number of a part, of the engine's own where there is none.
 
-    def _check_parameters(self) -> None:
-        if self.engine not in ENGINES:
-            raise InputError(f"engine={quote(self.engine)} is not one of {', '.join(ENGINES)}")
-        for name in ("fdr", "threshold"):
-            value = getattr(self, name)
-            if name == "threshold" and value is None:
-                continue
-            if not isinstance(value, int | float | np.number) or not 0 < value < 1:
-                raise InputError(f"{name} must be between 0 and 1; got {value}")
-        wanted = LocalOptions if self.engine == "local" else DeepOptions
-        if self.options is not None and not isinstance(self.options, wanted):
-            raise InputError(
-                f"options of engine={quote(self.engine)} must be {wanted.__name__}, not {type(self.options).__name__}"
-            )
+        >>> GPM().set_params(options__alpha_enter=0.001).options.alpha_enter
+        0.001
+        """
+        inner: dict[str, dict[str, Any]] = {}
+        for name in [name for name in params if "__" in name]:
+            own, _, rest = name.partition("__")
+            inner.setdefault(own, {})[rest] = params.pop(name)
+        super().set_params(**params)
+        for own, changes in inner.items():
+            part = self.engine if own == "engine" else getattr(self._engine(), own, None)
+            if not isinstance(part, Part):
+                raise InputError(f"GPM has no part {quote(own)} with parameters of its own at this engine")
+            setattr(self, own, part.with_params(**changes))
+        return self
+
+    def _cutoff(self) -> Cutoff:
+        rate = _share("fdr", self.fdr)
+        return Cutoff(rate) if self.threshold is None else Cutoff(_share("threshold", self.threshold), "p")
+
+    def _check_device(self) -> None:
         if not isinstance(self.device, str) or self.device.split(":")[0] not in ("cpu", "cuda"):
             raise InputError(f"device={quote(self.device)} is not cpu or cuda")
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise InputError(f"device={quote(self.device)}, but torch finds no CUDA device; use device='cpu'")
 
-    def _engine(self, seed: int) -> LocalEngine | DeepEngine:
-        if self.engine == "local":
-            return LocalEngine(self._local_options(), seed, self.device)
-        options = self.options if isinstance(self.options, DeepOptions) else DeepOptions()
-        return DeepEngine(options, self.energy, self.objective, self.penalty, seed, self.device)
+    def _engine(self) -> Engine:
+        """Return the engine with the parts it was given."""
+        given = {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
+        if isinstance(self.engine, Engine):
+            if given:
+                raise InputError(f"give {', '.join(given)} to the engine object itself, not beside it")
+            return self.engine
+        if not isinstance(self.engine, str) or self.engine not in ENGINES:
+            raise InputError(f"engine={quote(self.engine)} is not one of {', '.join(ENGINES)}")
+        kind = ENGINES[self.engine]
+        takes = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # every engine is a dataclass
+        for name in given:
+            if name not in takes:
+                raise InputError(f"engine={quote(self.engine)} has no {name}; it has {', '.join(takes)}")
+        return kind(**given)
 
-    def _local_options(self) -> LocalOptions:
-        if isinstance(self.options, DeepOptions):
-            return self.options.local
-        return self.options or LocalOptions()
+    def _settings(self, engine: Engine) -> dict[str, Any]:
+        """Return what repeats the fit: the parameters, and the parts as the engine has them."""
+        plain = {k: v for k, v in self.get_params(deep=False).items() if k not in _PARTS}
+        parts = engine.get_params(deep=False) if isinstance(self.engine, str) else {}
+        if self.options is None:
+            parts.pop("options", None)
+        return plain | parts
 
-    def _check_memory(self, table: Table) -> None:
-        """Refuse what does not fit: features three times over, scores, what ties need, and the blocks in flight."""
-        options = self._local_options()
-        columns = np.where(table.is_discrete, table.n_levels - 1, options.n_features)
-        large = len(columns) > options.all_pairs_up_to
-        size = 4 if large else 8
-        ties = (size + 4) * int(np.count_nonzero(~table.is_discrete))
-        features = table.n_rows * (size * 3 * (int(columns.sum()) + len(columns)) + ties)
-        blocks = int(2e9 if large else 5e8)
-        needed = features + blocks
-        fits = int(len(columns) * max(0, available_bytes(self.device) - blocks) / features)
-        check_memory(needed, self.device, f"about {fits:,} of these {len(columns):,} variables would fit")
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
 
-    def _pairs(self, table: Table, pairs: Sequence[tuple[str, str]] | None) -> NDArray[np.intp]:
-        position = {name: at for at, name in enumerate(table.names)}
-        twin = table.schema.duplicates
-        found = []
-        for a, b in pairs or ():
-            for name in (a, b):
-                if name in twin:
-                    raise InputError(
-                        f"{quote(name)} is a duplicate of {quote(twin[name])} and is not fitted; "
-                        f"forbid or require the edge with {quote(twin[name])}"
-                    )
-                if name not in position:
-                    raise InputError(f"no variable {quote(name)} to forbid or require an edge with")
-            if a == b:
-                raise InputError(f"{quote(a)} cannot have an edge with itself")
-            found.append(sorted((position[a], position[b])))
-        return np.unique(np.array(found, dtype=np.intp).reshape(-1, 2), axis=0)
+    def _constraints(self, table: Table) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the forbidden and the required pairs as positions."""
+        forbidden, required = _positions(table, self.forbid), _positions(table, self.require)
+        both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
+        if both:
+            a, b = (table.names[at] for at in min(both))
+            raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
+        return forbidden, required
 
-    def _decide(
-        self,
-        table: Table,
-        found: LocalResult | DeepResult,
-        forbidden: NDArray[np.intp],
-        required: NDArray[np.intp],
-    ) -> MarkovNetwork:
-        """Choose the edges, describe them, set `omega_` and return the network."""
-        d = len(table.names)
-        n_tests = d * (d - 1) // 2 - len(forbidden)
-        q_value = benjamini_hochberg(found.p_value, n_tests)
-        is_edge = q_value <= self.fdr if self.threshold is None else found.p_value <= self.threshold
-        code = found.first * d + found.second
-        is_edge |= np.isin(code, required[:, 0] * d + required[:, 1])
-        edges = np.flatnonzero(is_edge)
-        strongest = np.lexsort((found.p_value[edges], -found.strength[edges]))[:MOST_SHAPES]
-        shown = np.sort(edges[strongest]) if d <= DENSE_UP_TO else edges[:0]
-        about = found.describe(is_edge, shown)
-        pairs = Pairs.of(
-            found.first,
-            found.second,
-            is_edge,
-            omega=about.omega,
-            strength=found.strength,
-            sign=found.sign,
-            p_value=found.p_value,
-            q_value=q_value,
-        )
-        used = [column for column in table.schema if column.kind != "ignored"]
-        place = {column.name: at for at, column in enumerate(used)}
-        joined = _with_duplicates(table, pairs, place)
-        self.omega_ = _omega_matrix(joined, _diagonal(table, about.own, place))
-        return MarkovNetwork(
-            tuple(place),
-            joined,
-            tuple(column.kind for column in used),
-            table.n_rows,
-            self.fdr if self.threshold is None else None,
-            shapes=Shapes(_axes(table, pairs.take(shown), place), shown, tuple(about.shapes)),
-        )
+    def _store(self, found: Found, **learned: Any) -> None:
+        """Replace what the fit before has learned."""
+        learned |= {f"{name}_": value for name, value in found.learned.items()}
+        learned["n_iter_"] = found.n_iter
+        learned["n_features_in_"] = len(learned["table_"].schema)
+        learned["feature_names_in_"] = np.array(learned["table_"].schema.names, dtype=object)
+        for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+        self.__dict__.update(learned)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -293,71 +288,49 @@ class GPM(BaseEstimator):
 def fit(table: Any, **options: Any) -> MarkovNetwork:
     """Return the Markov network of a table; `options` are those of `GPM`, and `kinds`."""
     kinds = options.pop("kinds", None)
-    return GPM(**options).fit(table, kinds=kinds).network_
+    network: MarkovNetwork = GPM(**options).fit(table, kinds=kinds).network_
+    return network
 
 
-def _omega_matrix(pairs: Pairs, own: NDArray[np.float64]) -> Any:
-    edges = pairs.take(np.flatnonzero(pairs.is_edge))
-    at, d = np.arange(len(own)), len(own)
-    row, column = np.r_[edges.first, edges.second, at], np.r_[edges.second, edges.first, at]
-    matrix = csr_array((np.r_[edges.omega, edges.omega, own], (row, column)), shape=(d, d))
-    return matrix.toarray() if d <= DENSE_UP_TO else matrix
+def _share(name: str, value: Any) -> float:
+    """Return a parameter that must be a number between 0 and 1."""
+    if not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise InputError(f"{name} must be between 0 and 1; got {quote(value)}")
+    return float(value)
 
 
-def _diagonal(table: Table, own: NDArray[np.float64], place: dict[str, int]) -> NDArray[np.float64]:
-    """Return Omega's diagonal over all used columns; a duplicate has that of the column that stands for it."""
-    value = dict(zip(table.names, own.tolist(), strict=True))
+def _n_tests(problem: Problem) -> int:
+    return problem.d * (problem.d - 1) // 2 - len(problem.forbidden)
+
+
+def _is_required(found: Found, problem: Problem) -> NDArray[np.bool_]:
+    first, second = problem.required.T
+    return np.isin(found.first * problem.d + found.second, first * problem.d + second)
+
+
+def _cautions(stops: Sequence[Stop], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what a reader should know of solvers that stopped at their caps, one sentence a solver."""
+    by_solver: dict[str, list[str]] = {}
+    for stop in stops:
+        by_solver.setdefault(stop.solver, []).append(names[stop.variable])
+    return tuple(f"{solver} stopped at its cap for {quote_all(who)}" for solver, who in by_solver.items())
+
+
+def _positions(table: Table, pairs: Sequence[tuple[str, str]] | None) -> NDArray[np.intp]:
+    """Return pairs of names as positions, the smaller first: (m, 2)."""
+    position = {name: at for at, name in enumerate(table.names)}
     twin = table.schema.duplicates
-    return np.array([value[twin.get(name, name)] for name in place])
-
-
-def _with_duplicates(table: Table, pairs: Pairs, place: dict[str, int]) -> Pairs:
-    """Return the pairs over all used columns, the given ones first; a duplicate is joined to its twin."""
-    moved = np.array([place[name] for name in table.names], dtype=np.intp)
-    twins = [(place[first], place[name]) for name, first in table.schema.duplicates.items()]
-    extra = np.array(twins, dtype=np.intp).reshape(-1, 2)
-    columns = {}
-    for name in ("omega", "strength", "sign", "p_value", "q_value"):
-        certain = {"omega": np.nan, "strength": 1.0, "sign": 0.0}.get(name, 0.0)
-        columns[name] = np.r_[getattr(pairs, name), np.full(len(extra), certain)]
-    return Pairs.of(
-        np.r_[moved[pairs.first], extra.min(axis=1, initial=len(place))],
-        np.r_[moved[pairs.second], extra.max(axis=1, initial=0)],
-        np.r_[pairs.is_edge, np.ones(len(extra), dtype=bool)],
-        **columns,
-    )
-
-
-def _axes(table: Table, pairs: Pairs, place: dict[str, int]) -> dict[int, Axis]:
-    """Return the grids of the variables of some pairs, by their positions among the network's names."""
-    ends = np.unique(np.r_[pairs.first, pairs.second]).tolist()
-    return {place[table.names[at]]: _axis(table, at) for at in ends}
-
-
-def _axis(table: Table, at: int) -> Axis:
-    column = table.variables[at]
-    if table.is_discrete[at]:
-        return Axis((), column.levels)
-    values = table.decode(column.name, GRID)
-    if column.levels:  # a long ordered category: its labels have no scale
-        return Axis((), tuple(values.tolist()))
-    if column.dates:
-        labels = np.array(np.floor(values), dtype="datetime64[D]").astype(str).tolist()
-    else:
-        labels = [f"{value:.4g}" for value in values]
-    return Axis(tuple(values.tolist()), tuple(labels))
-
-
-@contextmanager
-def _threads(n_jobs: int | None) -> Iterator[None]:
-    before = torch.get_num_threads()
-    if n_jobs is not None:
-        if n_jobs == 0 or n_jobs < -1:
-            raise InputError(f"n_jobs must be a positive number of threads, or -1 for all; got {n_jobs}")
-        import os
-
-        torch.set_num_threads(n_jobs if n_jobs > 0 else os.cpu_count() or 1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    found = []
+    for a, b in pairs or ():
+        for name in (a, b):
+            if name in twin:
+                raise InputError(
+                    f"{quote(name)} is a duplicate of {quote(twin[name])} and is not fitted; "
+                    f"forbid or require the edge with {quote(twin[name])}"
+                )
+            if name not in position:
+                raise InputError(f"no variable {quote(name)} to forbid or require an edge with")
+        if a == b:
+            raise InputError(f"{quote(a)} cannot have an edge with itself")
+        found.append(sorted((position[a], position[b])))
+    return np.unique(np.array(found, dtype=np.intp), axis=0) if found else no_pairs()

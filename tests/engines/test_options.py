@@ -3,21 +3,25 @@ import pytest
 from gpmnet.engines.local import LocalOptions
 from gpmnet.errors import InputError
 from gpmnet.nodes.models import NodeOptions
+from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.testing.design import DesignOptions
 
 
 @pytest.mark.parametrize(
     ("options", "field", "value"),
     [
-        (LocalOptions, "n_features", 0),
-        (LocalOptions, "n_features", 2.5),
-        (LocalOptions, "enter", 0.0),
-        (LocalOptions, "near", 1.5),
-        (DesignOptions, "product_share", -0.1),
+        (LocalOptions, "functions", ()),
+        (LocalOptions, "functions", 3),
+        (LocalOptions, "alpha_enter", 0.0),
+        (LocalOptions, "alpha_report", 1.5),
+        (DesignOptions, "interaction_share", -0.1),
         (LocalOptions, "most_neighbors", True),
         (LocalOptions, "all_pairs_up_to", -1),
         (LocalOptions, "node", "marginalisation"),
         (LocalOptions, "design", 3),
+        (LocalOptions, "test", "rao"),
+        (LocalOptions, "rule", None),
+        (TwoEnded, "min_information", 0.0),
         (NodeOptions, "discrete", "guess"),
         (NodeOptions, "score_ridge", 0.0),
         (NodeOptions, "logistic_ridge", float("nan")),

@@ -5,16 +5,14 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from gpmnet.nodes.discrete import (
-    Marginalisation,
-    PseudoLikelihood,
-    fit_marginalisation,
-    fit_pseudo_likelihood,
+from gpmnet.nodes.discrete import LogitData, LogitSettings, fit_logits, penalties
+from gpmnet.objectives.linear_logits import (
+    LinearMarginalisation,
+    LinearPseudoLikelihood,
     information,
     level_probabilities,
-    penalties,
-    select_pseudo_likelihood,
 )
+from gpmnet.solvers.newton import minimise
 
 RNG = np.random.default_rng(0)
 COUNTS = np.array([[6, 2, 1], [2, 5, 3], [1, 1, 4]])  # rows: the neighbor, columns: the node
@@ -34,7 +32,7 @@ def population():
 
 def fit(codes, levels, basis, ridge):
     start = basis.new_zeros((len(basis), levels - 1, basis.shape[2]))
-    return fit_pseudo_likelihood(codes, basis, penalties(basis, ridge), start, 50)
+    return minimise(LinearPseudoLikelihood(codes, basis, penalties(basis, ridge)), start, 50).theta
 
 
 def test_the_newton_fit_is_multinomial_logistic_regression():
@@ -70,7 +68,8 @@ def test_derivatives_agree_with_autograd(levels):
     basis, codes = drawn(levels=levels)
     penalty = torch.tensor(RNG.random((1, 4)))
     theta = torch.tensor(RNG.normal(size=(1, levels - 1, 4)), requires_grad=True)
-    for objective in (PseudoLikelihood(codes, basis, penalty), Marginalisation(codes, basis, penalty, 0.02)):
+    losses = LinearPseudoLikelihood(codes, basis, penalty), LinearMarginalisation(codes, basis, penalty, 0.02)
+    for objective in losses:
         gradient = torch.autograd.grad(objective.loss(theta).sum(), theta)[0]
         hessian = torch.autograd.functional.hessian(lambda t, o=objective: o.loss(t).sum(), theta)
         found = objective.derivatives(theta.detach())
@@ -88,7 +87,7 @@ def test_the_marginalisation_loss_is_a_sum_over_all_states():
         logits = np.r_[0.0, theta[0].numpy() @ np.r_[1.0, np.eye(3)[k][1:]]]
         r = np.exp(logits).sum() / np.exp(logits)
         expected += sum(share[k, x] * (0.5 * r[x] ** 2 - r.sum()) for x in range(3))
-    loss = Marginalisation(codes, basis, torch.zeros((1, 3), dtype=torch.float64), 0.0).loss(theta)
+    loss = LinearMarginalisation(codes, basis, torch.zeros((1, 3), dtype=torch.float64), 0.0).loss(theta)
     np.testing.assert_allclose(loss, expected)
 
 
@@ -97,14 +96,15 @@ def test_the_population_minimiser_of_marginalisation_is_the_truth():
     none = torch.full((1, 3), 1e-12, dtype=torch.float64)
     truth = np.log(COUNTS[:, 1:] / COUNTS[:, :1])
     expected = np.column_stack([truth[0], truth[1] - truth[0], truth[2] - truth[0]])
-    plain = Marginalisation(codes, basis, none, 0.0)
+    plain = LinearMarginalisation(codes, basis, none, 0.0)
     gradient, hessian = plain.derivatives(torch.tensor(expected)[None])
     assert float(gradient.abs().max()) < 1e-8
     assert float(torch.linalg.eigvalsh(hessian).min()) > 0
     # the ridge on r, 1/n, moves it a little: with the same proportions and many rows it is reached
     rows = 200
     start = torch.zeros((1, 2, 3), dtype=torch.float64)
-    found = fit_marginalisation(codes.repeat(1, rows), basis.repeat(1, rows, 1), none, start, 100)
+    loss = LinearMarginalisation(codes.repeat(1, rows), basis.repeat(1, rows, 1), none)
+    found = minimise(loss, start, 100).theta
     np.testing.assert_allclose(found[0], expected, atol=0.02)
 
 
@@ -114,9 +114,10 @@ def test_marginalisation_has_a_minimiser_where_a_state_was_never_seen():
     basis = torch.tensor(np.column_stack([np.ones(90), neighbor]).astype(float))[None]
     codes = torch.tensor(node)[None]
     penalty = penalties(basis, 1e-3)
-    start = fit_pseudo_likelihood(codes, basis, penalty, torch.zeros((1, 1, 2), dtype=torch.float64), 50)
-    theta = fit_marginalisation(codes, basis, penalty, start, 100)
-    gradient, hessian = Marginalisation(codes, basis, penalty, 1 / 90).derivatives(theta)
+    zero = torch.zeros((1, 1, 2), dtype=torch.float64)
+    start = minimise(LinearPseudoLikelihood(codes, basis, penalty), zero, 50).theta
+    theta = minimise(LinearMarginalisation(codes, basis, penalty), start, 100).theta
+    gradient, hessian = LinearMarginalisation(codes, basis, penalty, 1 / 90).derivatives(theta)
     assert float(gradient.abs().max()) < 1e-6
     assert float(torch.linalg.eigvalsh(hessian).min()) > 0
     unseen = level_probabilities(basis @ theta.mT)[0, -1, 0]
@@ -142,6 +143,8 @@ def test_the_ridge_follows_the_signal():
     codes = torch.tensor(np.stack([rng.integers(0, 2, 800), strong]).astype(np.int64))
     basis = torch.cat([torch.ones((2, 800, 1)), torch.tensor(x)], dim=2)
     flexible = torch.arange(11) > 0
-    theta, penalty = select_pseudo_likelihood(codes, 2, basis, flexible, 1e-3, (1e-3, 0.1, 10.0), 50)
+    settings = LogitSettings("pseudo-likelihood", 1e-3, (1e-3, 0.1, 10.0), 50)
+    found, penalty = fit_logits(LogitData(codes, 2, basis, flexible), settings)
+    assert found.converged.all()
     assert float(penalty[0, 1]) > 100 * float(penalty[1, 1])
-    assert float(theta[1, 0, 1]) > 2
+    assert float(found.theta[1, 0, 1]) > 2

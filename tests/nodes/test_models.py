@@ -5,22 +5,22 @@ import pandas as pd
 import pytest
 import torch
 
-from gpmnet.nodes.continuous import core_terms, fit_scores, own_features, score_functions
-from gpmnet.nodes.models import NodeOptions, edge_omegas
-from gpmnet.nodes.neighbor_basis import neighbor_basis
+from gpmnet.columns.functions import OWN_FUNCTIONS, Scores, firsts, seconds, values
+from gpmnet.nodes.continuous import core_terms, fit_scores
+from gpmnet.nodes.joint import JointDirections
+from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
+from gpmnet.nodes.neighbor_basis import NeighborBasis
 from gpmnet.simulate import simulate
 
 RNG = np.random.default_rng(0)
 
 
-def test_derivatives_of_the_own_features_agree_with_autograd():
-    z = torch.linspace(-3, 3, 41, dtype=torch.float64, requires_grad=True)
-    first, second = score_functions(z)
-    for k in range(4):
-        slope = torch.autograd.grad(own_features(z)[:, k].sum(), z, create_graph=True)[0]
-        torch.testing.assert_close(first[:, k], slope)
-        curve = torch.autograd.grad(slope.sum(), z, allow_unused=True, retain_graph=True)[0] if k else None
-        torch.testing.assert_close(second[:, k], torch.zeros_like(z) if curve is None else curve)
+def own_features(z):
+    return values(OWN_FUNCTIONS, Scores(z))
+
+
+def neighbor_basis(features, members, count):
+    return NeighborBasis.of(features, members, JointDirections.of(features, count, seed=0))
 
 
 def test_the_score_fit_minimises_the_loss_written_with_autograd():
@@ -45,7 +45,7 @@ def test_the_ridge_of_the_flexible_terms_is_the_one_with_the_least_loss_on_rows_
     z[1] += torch.tanh(3 * basis[1, :, 2])  # a flexible column that matters to the second node only
     core, ridges = core_terms(torch.tensor([False, False, True])), (1e-2, 1.0, 100.0)
     _, penalty = fit_scores(z, basis, core, 1e-4, ridges)
-    first, second = score_functions(z)
+    first, second = firsts(OWN_FUNCTIONS, Scores(z)), seconds(OWN_FUNCTIONS, Scores(z))
     g = (first[..., :, None] * basis[..., None, :]).flatten(2).numpy()
     scale = (g**2).mean(axis=1)
     chosen = []
@@ -75,15 +75,15 @@ def test_the_basis_changes_as_its_derivative_says(features_of):
     members = torch.tensor([[0, 1, 2]])
     basis = neighbor_basis(f, members, 7)
     assert basis.value.shape[2] == 1 + 3 + 3 + 2 + 7
-    step, at = 1e-6, int(f.linear_start[1])
+    step, at = 1e-6, int(f.score_start[1])
     columns = []
     for sign in (1, -1):
-        f.linear[:, at] += sign * step
+        f.scores[:, at] += sign * step
         # the joint columns are centred with their means over the rows as they are
         moved = neighbor_basis(f, members, 7)
         joint = torch.tanh(moved.inner) - torch.tanh(basis.inner).mean(dim=1, keepdim=True)
         columns.append(torch.cat([moved.value[..., :-7], joint], dim=2))
-        f.linear[:, at] -= sign * step
+        f.scores[:, at] -= sign * step
     torch.testing.assert_close(
         (columns[0] - columns[1]) / (2 * step), basis.derivative(1), rtol=1e-5, atol=1e-6
     )
@@ -97,8 +97,8 @@ def test_the_basis_at_a_level_is_that_of_a_table_with_the_level(features_of, lev
     at = basis.at_level(1, level)
     torch.testing.assert_close(at[:, here], basis.value[:, here], rtol=1e-5, atol=1e-5)
     # elsewhere: swap in the coordinates of a row that has the level
-    start, like = int(f.linear_start[2]), int(here.nonzero()[0, 0])
-    f.linear[:, start : start + 2] = f.linear[like, start : start + 2]
+    start, like = int(f.score_start[2]), int(here.nonzero()[0, 0])
+    f.scores[:, start : start + 2] = f.scores[like, start : start + 2]
     inner = neighbor_basis(f, torch.tensor([[0, 2]]), 7).inner
     centre = torch.tanh(basis.inner).mean(dim=1, keepdim=True)
     torch.testing.assert_close(at[..., -7:], torch.tanh(inner) - centre, rtol=1e-5, atol=1e-5)
@@ -112,26 +112,29 @@ def test_averages_are_means_over_rows_with_one_member_moved(features_of):
     torch.testing.assert_close(basis.averages(1, levels, 100), expected)
     points = torch.tensor([-1.0, 0.5], dtype=torch.float64)
     found = basis.averages(0, points, 100)
-    old = f.linear[:, int(f.linear_start[0])].clone()
+    old = f.scores[:, int(f.score_start[0])].clone()
     for g, point in enumerate(points):
-        f.linear[:, int(f.linear_start[0])] = point
+        f.scores[:, int(f.score_start[0])] = point
         moved = neighbor_basis(f, torch.tensor([[0, 2]]), 7)
         torch.testing.assert_close(found[:, g, :-7], moved.value.mean(dim=1)[:, :-7])
         joint = (torch.tanh(moved.inner) - torch.tanh(basis.inner).mean(dim=1, keepdim=True)).mean(dim=1)
         torch.testing.assert_close(found[:, g, -7:], joint)
-    f.linear[:, int(f.linear_start[0])] = old
+    f.scores[:, int(f.score_start[0])] = old
 
 
 def omega(features, neighbors, **options):
-    squared, own = edge_omegas(features, neighbors, NodeOptions(**options))
-    return {pair: value**0.5 for pair, value in squared.items()}, own.sqrt()
+    found = edge_omegas(NodeFitter(features, NodeOptions(**options)), neighbors)
+    assert not found.stopped
+    return {pair: value**0.5 for pair, value in found.squared.items()}, found.own.sqrt()
 
 
 def test_joint_features_grow_with_the_rows_and_need_two_neighbors(features_of):
-    small, large = features_of(RNG.normal(size=(300, 2))), features_of(RNG.normal(size=(3000, 2)))
-    options = NodeOptions()
-    assert [options.n_joint(f, 2) for f in (small, large)] == [6, 20]
-    assert options.n_joint(large, 1) == 0
+    assert [NodeOptions().n_joint(n) for n in (300, 3000)] == [6, 20]
+    fitter = NodeFitter(features_of(RNG.normal(size=(300, 3))), NodeOptions())
+    widths = [
+        fitter.fit(torch.tensor([0]), torch.tensor([around])).basis.inner.shape[2] for around in ([1], [1, 2])
+    ]
+    assert widths == [0, 6]
 
 
 @pytest.mark.parametrize(("n", "tolerance"), [(1000, 0.25), (40_000, 0.03)])

@@ -1,4 +1,4 @@
-"""The Rao form of the edge test: its gradients and projections against autograd, its p-values, its power."""
+"""Rao's score test: its gradients and projections against autograd, its p-values, its power."""
 
 import numpy as np
 import pandas as pd
@@ -6,11 +6,10 @@ import pytest
 import torch
 from scipy import stats
 
-from gpmnet.columns.features import CLIP
-from gpmnet.nodes.continuous import own_features
-from gpmnet.nodes.models import NodeOptions, fit_nodes
-from gpmnet.nodes.score_test import direction_functions, rao_directed, rao_pairs
-from gpmnet.testing.double_residual import combine, log_chi2_sf
+from gpmnet.columns.functions import OWN_FUNCTIONS, Scores, feature_functions, values
+from gpmnet.nodes.models import NodeFitter, NodeOptions
+from gpmnet.nodes.score_test import ScoreTest, directed_log_p
+from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.normal(size=(150, 3)), columns=["a", "b", "c"]).assign(
@@ -19,17 +18,15 @@ FRAME = pd.DataFrame(RNG.normal(size=(150, 3)), columns=["a", "b", "c"]).assign(
 
 
 def functions(z):
-    u = torch.special.ndtr(z)
-    return torch.stack([CLIP * torch.tanh(z / CLIP), *(torch.cos(m * torch.pi * u) for m in (2, 3))], dim=-1)
+    return values(feature_functions(3), Scores(z))
 
 
-def test_derivatives_of_the_tested_functions_agree_with_autograd():
-    z = torch.linspace(-3, 3, 31, dtype=torch.float64, requires_grad=True)
-    first, second = direction_functions(z, 3)
-    for k in range(3):
-        slope = torch.autograd.grad(functions(z)[:, k].sum(), z, create_graph=True)[0]
-        torch.testing.assert_close(first[:, k], slope)
-        torch.testing.assert_close(second[:, k], torch.autograd.grad(slope.sum(), z, retain_graph=True)[0])
+def own_features(z):
+    return values(OWN_FUNCTIONS, Scores(z))
+
+
+def directed(features, node, candidate, given):
+    return directed_log_p(NodeFitter(features, NodeOptions()), node, candidate, given)
 
 
 def score_losses(models, added):
@@ -62,9 +59,8 @@ def logit_losses(models, added):
 )
 def test_the_statistic_is_that_of_projected_gradients_by_autograd(features_of, node, candidate, given):
     f = features_of(FRAME)
-    options = NodeOptions()
     levels = int(f.levels[node])
-    models = fit_nodes(f, torch.tensor([node]), torch.tensor([given]), options)
+    models = NodeFitter(f, NodeOptions()).fit(torch.tensor([node]), torch.tensor([given]))
     added = f.phi[:, f.columns(torch.tensor([candidate]))[0]]
     losses = (logit_losses if levels else score_losses)(models, added)
     k = levels - 1 if levels else 3
@@ -90,7 +86,7 @@ def test_the_statistic_is_that_of_projected_gradients_by_autograd(features_of, n
         spread = left.T @ left / 150
     mean = left.mean(dim=0)
     expected = log_chi2_sf(150 * mean @ torch.linalg.solve(spread, mean), g.shape[1])
-    found = rao_directed(f, torch.tensor([node]), torch.tensor([candidate]), torch.tensor([given]), options)
+    found = directed(f, torch.tensor([node]), torch.tensor([candidate]), torch.tensor([given]))
     torch.testing.assert_close(found[0, 0], expected, rtol=1e-3, atol=1e-4)
 
 
@@ -102,7 +98,7 @@ def test_gaussian_pairs_get_about_the_partial_correlation_test(features_of):
     for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
         partial = -sample[i, j] / np.sqrt(sample[i, i] * sample[j, j])
         classical = np.log(2) + stats.t.logsf(abs(partial) * np.sqrt(3997 / (1 - partial**2)), 3997)
-        found = rao_directed(f, torch.tensor([i]), torch.tensor([j]), torch.tensor([[k]]), NodeOptions())
+        found = directed(f, torch.tensor([i]), torch.tensor([j]), torch.tensor([[k]]))
         # the variance is the empirical one, which a strong effect inflates
         assert float(found[0, 1]) == pytest.approx(classical, rel=0.2)
 
@@ -141,11 +137,11 @@ def test_p_values_are_uniform_given_the_true_neighbors(features_of, draw):
     f = features_of(pd.DataFrame(np.concatenate(blocks, axis=1)).add_prefix("x"), kinds)
     at = torch.arange(REPEATS)
     given = torch.stack([at + k * REPEATS for k in range(2, len(blocks))], dim=1)
-    directed = rao_directed(f, at, at + REPEATS, given, NodeOptions()).exp()
-    assert stats.kstest(directed[:, 0], "uniform").pvalue > 0.001
-    p = rao_pairs(f, at, at + REPEATS, given, NodeOptions()).exp().numpy()
-    for level in (0.01, 0.05, 0.2):
-        assert np.mean(p <= level) <= level + 3.5 * np.sqrt(level * (1 - level) / REPEATS)
+    one_way = directed(f, at, at + REPEATS, given).exp()
+    assert stats.kstest(one_way[:, 0], "uniform").pvalue > 0.001
+    p = ScoreTest().log_p(f, at, at + REPEATS, given).exp().numpy()
+    for alpha in (0.01, 0.05, 0.2):
+        assert np.mean(p <= alpha) <= alpha + 3.5 * np.sqrt(alpha * (1 - alpha) / REPEATS)
 
 
 def test_dependent_pairs_of_all_kinds_are_found_and_sets_may_be_padded(features_of):
@@ -158,18 +154,16 @@ def test_dependent_pairs_of_all_kinds_are_found_and_sets_may_be_padded(features_
     f = features_of(frame)
     first, second = torch.tensor([1, 1, 3]), torch.tensor([2, 3, 4])
     given = torch.tensor([[0, -1], [-1, 0], [-1, -1]])
-    found = rao_pairs(f, first, second, given, NodeOptions())
+    found = ScoreTest().log_p(f, first, second, given)
     assert found.shape == (3,)
     assert float(found.max()) < np.log(1e-6)
-    torch.testing.assert_close(found, rao_pairs(f, second, first, given.flip(1), NodeOptions()))
-    ends = [rao_directed(f, *pair, given, NodeOptions()) for pair in ((first, second), (second, first))]
-    torch.testing.assert_close(found, combine(torch.cat(ends, dim=1)))
+    torch.testing.assert_close(found, ScoreTest().log_p(f, second, first, given.flip(1)))
+    ends = [directed(f, *pair, given) for pair in ((first, second), (second, first))]
+    torch.testing.assert_close(found, cauchy_combination(torch.cat(ends, dim=1)))
 
 
 def test_what_the_set_determines_gives_no_evidence(features_of):
     k = np.random.default_rng(0).integers(0, 4, 300)
     frame = pd.DataFrame({"a": k % 2, "b": RNG.normal(size=300) + k, "k": k})
-    p = rao_pairs(
-        features_of(frame), torch.tensor([0]), torch.tensor([1]), torch.tensor([[2]]), NodeOptions()
-    )
+    p = ScoreTest().log_p(features_of(frame), torch.tensor([0]), torch.tensor([1]), torch.tensor([[2]]))
     assert float(p.exp()) > 0.05

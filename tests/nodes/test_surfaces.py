@@ -1,18 +1,25 @@
-"""Shapes of edges against the Gaussian density, the log odds ratio, and Omega."""
+"""Surfaces of edges against the Gaussian density, the log odds ratio, and Omega."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from gpmnet.nodes.models import NodeOptions, edge_omegas
-from gpmnet.nodes.surfaces import GRID, edge_shapes
+from gpmnet.columns.functions import GRID
+from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
+from gpmnet.nodes.surfaces import SurfaceCollector
 
 RNG = np.random.default_rng(0)
 
 
+def surfaces(features, neighbors, pairs):
+    collector = SurfaceCollector(np.array(pairs))
+    edge_omegas(NodeFitter(features, NodeOptions()), neighbors, collector.add)
+    return collector.surfaces()
+
+
 def one(features, neighbors, pair=(0, 1)):
-    return edge_shapes(features, neighbors, np.array([pair]), NodeOptions())[0]
+    return surfaces(features, neighbors, [pair])[0]
 
 
 def test_the_grid():
@@ -25,9 +32,7 @@ def test_gaussian_shapes_are_products_of_scores(features_of):
     scale = np.sqrt(np.diag(covariance))
     f = features_of(RNG.multivariate_normal(np.zeros(3), covariance, size=20_000))
     pairs = np.array([[0, 1], [1, 2]])
-    for (i, j), shape in zip(
-        pairs, edge_shapes(f, [[1, 2], [0, 2], [0, 1]], pairs, NodeOptions()), strict=True
-    ):
+    for (i, j), shape in zip(pairs, surfaces(f, [[1, 2], [0, 2], [0, 1]], pairs), strict=True):
         expected = -precision[i, j] * scale[i] * scale[j] * np.outer(GRID, GRID)
         assert shape.dtype == np.float32
         np.testing.assert_allclose(shape, expected, atol=0.06 * np.abs(expected).max())
@@ -65,10 +70,9 @@ def test_mixed_differences_of_a_shape_are_about_omega(features_of):
     x = RNG.normal(size=(10_000, 2))
     x[:, 1] += np.tanh(2 * x[:, 0])
     f, around = features_of(x), [[1], [0]]
-    squared, _ = edge_omegas(f, around, NodeOptions())
-    omega = np.sqrt((squared[0, 1] + squared[1, 0]) / 2)
+    omega = edge_omegas(NodeFitter(f, NodeOptions()), around).of(0, 1)
     step = np.diff(GRID)
     slopes = np.diff(np.diff(one(f, around), axis=0), axis=1) / np.outer(step, step)
     # over the rows, which are where the joint density of the two is: weight the cells by their counts
-    counts = np.histogram2d(*f.linear[:, :2].numpy().T, bins=[GRID, GRID])[0]
+    counts = np.histogram2d(*f.scores[:, :2].numpy().T, bins=[GRID, GRID])[0]
     assert np.sqrt((counts * slopes**2).sum() / counts.sum()) == pytest.approx(omega, rel=0.15)

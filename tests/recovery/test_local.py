@@ -102,7 +102,7 @@ def test_p_values_of_the_whole_pipeline_are_honest(draw):
     for seed in range(repeats):
         pairs = GPM().fit(draw(np.random.default_rng(seed))).network_.pairs
         p = {(i, j): v for i, j, v in zip(pairs.first, pairs.second, pairs.p_value, strict=True)}
-        for level in rejected:
-            rejected[level] += p.get((0, 1), 1.0) <= level
-    for level, count in rejected.items():
-        assert count / repeats <= level + 3.5 * np.sqrt(level * (1 - level) / repeats)
+        for alpha in rejected:
+            rejected[alpha] += p.get((0, 1), 1.0) <= alpha
+    for alpha, count in rejected.items():
+        assert count / repeats <= alpha + 3.5 * np.sqrt(alpha * (1 - alpha) / repeats)

@@ -5,8 +5,9 @@ import torch
 from scipy.stats import chi2
 
 from gpmnet.searching.screen import panels, screen
-from gpmnet.testing.design import DesignOptions
-from gpmnet.testing.double_residual import EdgeTest, TestOptions
+from gpmnet.testing.base import BoundTest
+from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.double_residual import DoubleResidual
 
 RNG = np.random.default_rng(0)
 
@@ -15,12 +16,12 @@ def test_hits_are_those_of_a_loop_over_pairs(features_of):
     n = 300
     frame = pd.DataFrame(RNG.normal(size=(n, 6))).add_prefix("z")
     frame["z1"] = frame["z0"] * RNG.normal(size=n)
-    for name, levels in (("d1", 2), ("d2", 4), ("d3", 4)):
-        frame[name] = RNG.integers(0, levels, n)
+    for name, alphas in (("d1", 2), ("d2", 4), ("d3", 4)):
+        frame[name] = RNG.integers(0, alphas, n)
     frame["d3"] = np.where(RNG.random(n) < 0.5, frame["d2"], frame["d3"])
     f = features_of(frame)
-    level = 0.05
-    hits = screen(panels(f), panels(f), level, most=100)
+    alpha = 0.05
+    hits = screen(panels(f), panels(f), alpha, most=100)
     found = set(zip(hits.node.tolist(), hits.candidate.tolist(), strict=True))
     expected = set()
     for i in range(f.d):
@@ -34,7 +35,7 @@ def test_hits_are_those_of_a_loop_over_pairs(features_of):
             thin = [len(b) if f.levels[at] > 0 else 1 for b, at in zip(blocks, (i, j), strict=True)]
             fine, coarse = (moments**2).sum() / n, (moments[: thin[0], : thin[1]] ** 2).sum() / n
             if i != j and (
-                fine > chi2.isf(level, moments.size) or coarse > chi2.isf(level, thin[0] * thin[1])
+                fine > chi2.isf(alpha, moments.size) or coarse > chi2.isf(alpha, thin[0] * thin[1])
             ):
                 expected.add((i, j))
     assert found == expected
@@ -78,7 +79,7 @@ def test_half_of_the_products_give_the_same_hits(features_of, monkeypatch):
 
 @pytest.mark.parametrize("share", [0.01, 0.07, 0.2])
 def test_columns_of_which_nearly_all_rows_share_a_value_do_not_flood_the_screen(features_of, share):
-    """Independent columns: at a level of 0.1 / d a node has a tenth of a candidate on average."""
+    """Independent columns: at a alpha of 0.1 / d a node has a tenth of a candidate on average."""
     rng = np.random.default_rng(0)
     n, d = 300, 200
     some = rng.permuted(np.tile(np.arange(n) < share * n, (d, 1)), axis=1).T
@@ -86,7 +87,7 @@ def test_columns_of_which_nearly_all_rows_share_a_value_do_not_flood_the_screen(
     f = features_of(values, {f"x{at}": "continuous" for at in range(d)})
     hits = screen(panels(f), panels(f), 0.1 / d, most=100)
     assert len(hits.node) / d < 0.3
-    test = EdgeTest(f, DesignOptions(), TestOptions())
+    test = BoundTest(DoubleResidual(), Designs(f, DesignOptions()))
     everyone = torch.arange(d)
     log_p = test.rank(everyone, everyone.expand(d, d), torch.empty((d, 0), dtype=torch.int64))
     assert (log_p.fill_diagonal_(0.0) < np.log(0.1 / d)).double().sum() / d < 0.3

@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 import torch
 
-from gpmnet.selection.pair_rule import ends, judge
+from gpmnet.selection.pair_rule import Limits, ends
+from gpmnet.selection.two_ended import TwoEnded
 
-ENOUGH, MOST = 0.2, 3
+KAPPA, MOST = 0.2, 3
+RULE = TwoEnded(min_information=KAPPA)
 
 
 def one(test, i, j, given):
@@ -29,14 +31,14 @@ def by_hand(test, around, i, j):
         found = [(float(least.log_p), float(least.strength), float(least.sign))]
         bar = evidence(test, node, partner, own) / 2
         larger = [own | {k} for k in other - own if evidence(test, node, k, own) <= bar]
-        levels = [max(int(test.features.levels[k]), 1) for k in own | other]
-        fits = np.prod(levels) <= test.features.n / 10 and len(own | other) <= MOST
+        levels = [max(int(test.designs.features.levels[k]), 1) for k in own | other]
+        fits = np.prod(levels) <= test.designs.features.n / 10 and len(own | other) <= MOST
         for given in [*larger, None, *([own | other] if fits else [])]:
             if given is None:
                 singly.append(max(found))
                 continue
             more = one(test, i, j, given)
-            if more.information >= ENOUGH * least.information:
+            if more.information >= KAPPA * least.information:
                 found.append((float(more.log_p), float(more.strength), float(more.sign)))
         sides.append(max(found))
     if around[i] - {j} == around[j] - {i}:
@@ -69,7 +71,7 @@ def test_the_rule_is_that_of_a_loop_over_sets(test_of):
     test = test_of(mixed_table(np.random.default_rng(0)))
     around = [{1, 2, 6}, {0, 4, 3}, {0, 5}, {4}, {1, 3}, {2}, {0, 1}]
     first, second = torch.triu_indices(7, 7, 1)
-    found = judge(test, as_members(around), first, second, ENOUGH, most=MOST)
+    found = RULE(test, as_members(around), first, second, Limits(most_members=MOST))
     got = torch.stack([found.log_p, found.strength, found.sign], dim=1)
     sides_apart = beyond = 0
     for i, j, row in zip(first.tolist(), second.tolist(), got, strict=True):
@@ -84,7 +86,7 @@ def test_the_rule_is_that_of_a_loop_over_sets(test_of):
         sides_apart += bool(sides)
     assert sides_apart > 10
     assert beyond > 1
-    back = judge(test, as_members(around), second, first, ENOUGH, most=MOST)
+    back = RULE(test, as_members(around), second, first, Limits(most_members=MOST))
     np.testing.assert_allclose(back.log_p, found.log_p, rtol=1e-6, atol=1e-8)
 
 
@@ -92,7 +94,7 @@ def test_a_pair_that_is_clear_already_is_not_tested_further(test_of):
     test = test_of(mixed_table(np.random.default_rng(0)))
     members = as_members([{1, 2}, {0}, {0}, set(), {1}, {2}, set()])
     first, second = torch.triu_indices(7, 7, 1)
-    full, quick = (judge(test, members, first, second, ENOUGH, near) for near in (1.0, 0.1))
+    full, quick = (RULE(test, members, first, second, Limits(alpha)) for alpha in (1.0, 0.1))
     near = quick.log_p < np.log(0.1)
     assert near.any()
     assert not near.all()
@@ -104,7 +106,7 @@ def test_an_end_whose_set_is_within_the_other_ones_agrees_with_the_loop(test_of)
     """The larger set has nothing to be tried with."""
     test = test_of(mixed_table(np.random.default_rng(1)))
     around = [{2}, {3}, {0, 3}, {0, 1, 2}, set(), set(), set()]
-    found = judge(test, as_members(around), torch.tensor([2]), torch.tensor([3]), ENOUGH, most=MOST)
+    found = RULE(test, as_members(around), torch.tensor([2]), torch.tensor([3]), Limits(most_members=MOST))
     np.testing.assert_allclose(float(found.log_p), by_hand(test, around, 2, 3)[0][0], rtol=1e-5)
 
 
@@ -123,7 +125,7 @@ def test_an_edge_beside_a_deterministic_relation_is_seen(test_of):
     e = (rng.random(1000) < np.where(c, 0.95, 0.05)).astype(int)
     test = test_of(np.column_stack([a, b, c, e]))
     members = as_members([{1, 2}, {0, 2}, {0, 1, 3}, {2}])
-    found = judge(test, members, torch.tensor([2]), torch.tensor([3]), ENOUGH)
+    found = RULE(test, members, torch.tensor([2]), torch.tensor([3]), Limits())
     assert float(one(test, 2, 3, {0, 1}).log_p) > np.log(0.5)
     assert float(found.log_p) < -20
 
@@ -138,10 +140,10 @@ def test_a_neighbor_that_one_end_missed_still_separates(test_of):
     at = torch.arange(repeats)
     members = torch.full((3 * repeats, 2), -1)
     members[at, 0], members[at, 1], members[at + repeats, 0] = at + 2 * repeats, at + repeats, at
-    found = judge(test, members, at, at + repeats, ENOUGH)
-    for level in (0.01, 0.05, 0.2):
-        allowed = level + 3.5 * np.sqrt(level * (1 - level) / repeats)
-        assert (found.log_p < np.log(level)).double().mean() <= allowed
+    found = RULE(test, members, at, at + repeats, Limits())
+    for alpha in (0.01, 0.05, 0.2):
+        allowed = alpha + 3.5 * np.sqrt(alpha * (1 - alpha) / repeats)
+        assert (found.log_p < np.log(alpha)).double().mean() <= allowed
     alone = test.pairs(at, at + repeats, torch.full((repeats, 0), -1)).log_p
     assert (alone < np.log(0.05)).double().mean() > 0.4
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 import torch
 
-from gpmnet.testing.design import DesignOptions, batches, regress
+from gpmnet.testing.design import DesignOptions, Designs
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -23,7 +23,7 @@ SETS = [[0, 1], [2, 3], [0, 2], [4, -1], [-1, -1], [1, 4], [2, 4]]
 def test_residuals_are_those_of_ridge_regression(features_of, at):
     f = features_of(FRAME)
     given = torch.tensor([SETS[at]])
-    regression = regress(f, given, DesignOptions())
+    regression = Designs(f, DesignOptions()).regress(given)
     design = regression.design[0].numpy()
     y = RNG.normal(size=(N, 2))
     y -= y.mean(axis=0)
@@ -37,7 +37,7 @@ def test_a_saturated_table_removes_any_function_of_its_cells(features_of):
     f = features_of(FRAME)
     cell = FRAME["d1"] * 2 + FRAME["d2"]
     y = torch.tensor(RNG.normal(size=6)[cell])[None, :, None]
-    left = regress(f, torch.tensor([[2, 3]]), DesignOptions(ridge=1e-9)).residuals(y)
+    left = Designs(f, DesignOptions(ridge=1e-9)).regress(torch.tensor([[2, 3]])).residuals(y)
     assert float(left.abs().max()) < 1e-6
 
 
@@ -46,7 +46,7 @@ def test_products_see_what_additive_columns_cannot(features_of):
     y = torch.tensor(np.tanh(FRAME["z1"] * FRAME["z2"]).to_numpy())[None, :, None]
     share = {}
     for most in (0, 20):
-        left = regress(f, torch.tensor([[0, 1]]), DesignOptions(most_products=most)).residuals(y)
+        left = Designs(f, DesignOptions(most_interactions=most)).regress(torch.tensor([[0, 1]])).residuals(y)
         share[most] = float(left.square().mean() / y.var())
     assert share[20] < 0.1 < 0.8 < share[0]
 
@@ -55,7 +55,7 @@ def test_an_effect_that_changes_with_a_level_is_regressed_away(features_of):
     f = features_of(FRAME)
     slope = np.array([-1.0, 0.0, 2.0])[FRAME["d1"]] * np.array([1.0, -1.0])[FRAME["d2"]]
     y = torch.tensor(slope * np.tanh(FRAME["z1"]).to_numpy())[None, :, None]
-    left = regress(f, torch.tensor([[2, 0, 3]]), DesignOptions()).residuals(y)
+    left = Designs(f, DesignOptions()).regress(torch.tensor([[2, 0, 3]])).residuals(y)
     assert float(left.square().mean() / y.var()) < 0.01
 
 
@@ -65,11 +65,11 @@ def test_batches_cover_every_set_once_and_do_not_change_the_answer(features_of):
     y = torch.tensor(RNG.normal(size=(N, 1)))
     for budget in (1, 1 << 24):
         seen = []
-        for rows in batches(f, given, DesignOptions(), budget):
+        for rows in Designs(f, DesignOptions()).batches(given, budget):
             seen += rows.tolist()
-            together = regress(f, given[rows], DesignOptions()).residuals(y.expand(len(rows), N, 1))
+            together = Designs(f, DesignOptions()).regress(given[rows]).residuals(y.expand(len(rows), N, 1))
             for at, row in enumerate(rows.tolist()):
-                alone = regress(f, given[row : row + 1], DesignOptions()).residuals(y[None])
+                alone = Designs(f, DesignOptions()).regress(given[row : row + 1]).residuals(y[None])
                 torch.testing.assert_close(together[at], alone[0])
         assert sorted(seen) == list(range(len(given)))
 
@@ -82,8 +82,8 @@ def test_designs_of_wide_discrete_members_fit_the_budget(features_of):
     given = torch.tensor([[0, 1], [0, 2], [1, 2], [2, 3], [0, 4], [0, 5], [1, 4], [4, 5]] * 4)
     budget = 400 * N
     options = DesignOptions(most_cells=0)
-    for rows in batches(f, given, options, budget):
-        assert regress(f, given[rows], options).design.numel() <= budget
+    for rows in Designs(f, options).batches(given, budget):
+        assert Designs(f, options).regress(given[rows]).design.numel() <= budget
         assert len(rows) > 1
 
 

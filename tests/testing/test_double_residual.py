@@ -1,4 +1,4 @@
-"""The edge test against independent ways to the same number, and its p-values under the null."""
+"""The double-residual test against independent ways to the same number, and its p-values under the null."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from gpmnet.testing.double_residual import combine, log_chi2_sf
+from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
 
 EMPTY = torch.full((1, 0), -1)
 
@@ -30,11 +30,11 @@ def test_chi_square_tail_in_logs(df):
 def test_cauchy_combination():
     p = np.array([[0.3, 0.02, 0.7], [1e-9, 0.5, 0.9], [0.999, 0.5, 0.6]])
     expected = 0.5 - np.arctan(np.tan((0.5 - np.minimum(p, 0.99)) * np.pi).mean(axis=1)) / np.pi
-    np.testing.assert_allclose(combine(torch.tensor(np.log(p))).exp(), expected, rtol=1e-6)
-    far = combine(torch.tensor([[-2000.0, -1.0], [-2000.0, -2000.0]], dtype=torch.float64))
+    np.testing.assert_allclose(cauchy_combination(torch.tensor(np.log(p))).exp(), expected, rtol=1e-6)
+    far = cauchy_combination(torch.tensor([[-2000.0, -1.0], [-2000.0, -2000.0]], dtype=torch.float64))
     np.testing.assert_allclose(far, [-2000 + np.log(2), -2000], rtol=1e-9)
     gaps = torch.tensor([[np.log(0.02), np.nan], [np.nan, np.nan]])
-    np.testing.assert_allclose(combine(gaps), [np.log(0.02), 0.0], rtol=1e-6)
+    np.testing.assert_allclose(cauchy_combination(gaps), [np.log(0.02), 0.0], rtol=1e-6)
 
 
 def test_two_binary_variables_give_the_table_test(test_of):
@@ -132,8 +132,8 @@ def null_p_values(test_of, draw, given, **options):
 )
 def test_p_values_are_honest_under_the_null(test_of, draw, given, least):
     p, _ = null_p_values(test_of, draw, given)
-    for level in (0.01, 0.05, 0.2):
-        assert np.mean(p <= level) <= level + 3.5 * np.sqrt(level * (1 - level) / len(p))
+    for alpha in (0.01, 0.05, 0.2):
+        assert np.mean(p <= alpha) <= alpha + 3.5 * np.sqrt(alpha * (1 - alpha) / len(p))
     assert np.mean(p <= 0.5) > least  # and not so cautious that they say nothing
 
 

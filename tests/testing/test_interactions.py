@@ -5,33 +5,32 @@ import pandas as pd
 import pytest
 import torch
 
-from gpmnet.testing.design import DesignOptions, regress
+from gpmnet.columns.functions import Scores, feature_functions, values
+from gpmnet.testing.design import DesignOptions, Designs
 from gpmnet.testing.interactions import (
-    Shape,
+    SetShape,
     factors,
-    fitting,
-    functions,
+    fitting_shape,
     highest_degree,
-    n_products,
-    products,
+    interactions,
+    n_interactions,
 )
 
 SHAPES = [
-    Shape(2, (), False, 4),
-    Shape(3, (), False, 3),
-    Shape(2, (1, 3), True, 3),
-    Shape(1, (1, 2, 2), True, 2),
-    Shape(1, (1, 2, 2), False, 2),
-    Shape(0, (2, 5), False, 6),
-    Shape(0, (2, 5), True, 6),
-    Shape(1, (), False, 6),
-    Shape(0, (), False, 6),
+    SetShape(2, (), False, 4),
+    SetShape(3, (), False, 3),
+    SetShape(2, (1, 3), True, 3),
+    SetShape(1, (1, 2, 2), True, 2),
+    SetShape(1, (1, 2, 2), False, 2),
+    SetShape(0, (2, 5), False, 6),
+    SetShape(0, (2, 5), True, 6),
+    SetShape(1, (), False, 6),
+    SetShape(0, (), False, 6),
 ]
 
 
 def degrees(z, w):
-    phase = torch.pi * torch.special.ndtr(z)
-    return functions(z, [torch.cos(m * phase) for m in range(1, w + 1)])
+    return values(feature_functions(w), Scores(z)).flatten(2)
 
 
 def enumerated(shape, degree):
@@ -57,7 +56,7 @@ def named(shape):
 def test_the_products_are_all_those_up_to_the_degree(shape, degree):
     names = named(shape)
     found = [frozenset(names[c] for c in row) for part in factors(shape, degree) for row in part.tolist()]
-    assert len(found) == len(set(found)) == n_products(shape, degree)
+    assert len(found) == len(set(found)) == n_interactions(shape, degree)
     assert set(found) == enumerated(shape, degree)
 
 
@@ -73,12 +72,12 @@ def test_the_highest_degree_is_the_last_that_fits(shape, most):
 
 
 def test_the_widest_members_go_first_and_all_of_a_width_together():
-    shape = Shape(2, (1, 3, 20, 20), False, 6)
-    assert fitting(shape, most=10_000)[0] == shape
-    assert fitting(shape, most=30)[0].widths == (1, 3)
-    assert fitting(shape, most=5)[0].widths == (1,)
-    assert fitting(shape, most=1) == (Shape(2, (), False, 6), 2)
-    assert fitting(shape, most=0) == (Shape(2, (), False, 6), 1)
+    shape = SetShape(2, (1, 3, 20, 20), False, 6)
+    assert fitting_shape(shape, most=10_000)[0] == shape
+    assert fitting_shape(shape, most=30)[0].widths == (1, 3)
+    assert fitting_shape(shape, most=5)[0].widths == (1,)
+    assert fitting_shape(shape, most=1) == (SetShape(2, (), False, 6), 2)
+    assert fitting_shape(shape, most=0) == (SetShape(2, (), False, 6), 1)
 
 
 def test_a_wide_member_does_not_take_the_others_products(features_of):
@@ -87,16 +86,16 @@ def test_a_wide_member_does_not_take_the_others_products(features_of):
     frame = pd.DataFrame({"x1": x[:, 0], "x2": x[:, 1], "wide": rng.integers(0, 30, 300)})
     y = torch.tensor(np.tanh(x.prod(axis=1)))[None, :, None]
     f = features_of(frame, {"wide": "discrete"})
-    left = regress(f, torch.tensor([[0, 1, 2]]), DesignOptions()).residuals(y)
+    left = Designs(f, DesignOptions()).regress(torch.tensor([[0, 1, 2]])).residuals(y)
     assert float(left.square().mean() / y.var()) < 0.1
 
 
 def test_values_are_the_products_of_the_columns():
-    shape = Shape(2, (2,), False, 3)
+    shape = SetShape(2, (2,), False, 3)
     z = torch.randn((1, 40, 2), dtype=torch.float64)
     columns = torch.cat([degrees(z, 3), torch.randn((1, 40, 2), dtype=torch.float64)], dim=2)
     before = columns.clone()
-    found = torch.cat(products(columns, shape, 3), dim=2)
+    found = torch.cat(interactions(columns, shape, 3), dim=2)
     index = [row for part in factors(shape, 3) for row in part.tolist()]
     expected = torch.stack([columns[:, :, row].prod(dim=2) for row in index], dim=2)
     torch.testing.assert_close(found, expected)
@@ -121,7 +120,7 @@ def test_neither_names_nor_order_of_the_columns_matter(features_of):
     moved = frame[["e", "c", "b", "a"]].set_axis(["one", "two", "three", "four"], axis=1)
     y = torch.tensor(rng.normal(size=(1, 200, 1)))
     left = [
-        regress(features_of(data), torch.tensor([sets]), DesignOptions()).residuals(y)
+        Designs(features_of(data), DesignOptions()).regress(torch.tensor([sets])).residuals(y)
         for data, sets in ((frame, [0, 1, 2]), (moved, [2, 1, 3]))
     ]
     torch.testing.assert_close(*left)

@@ -7,9 +7,9 @@ import json
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,8 +20,8 @@ from gpmnet.cli.report import open_page
 from gpmnet.errors import InputError, quote
 
 if TYPE_CHECKING:
-    from gpmnet.estimator import Progress
     from gpmnet.network import MarkovNetwork
+    from gpmnet.progress import Progress
     from gpmnet.table import Table
 
 FILES = ("edges.csv", "network.graphml", "network.json", "omega.safetensors", "report.html", "run.json")
@@ -87,25 +87,13 @@ def fit(
         "random_state": seed,
         "forbid": read_pairs(forbid),
         "require": read_pairs(require),
+        "energy": energy,
+        "objective": objective,
+        "penalty": penalty,
     }
-    settings |= deep_settings(engine, energy, objective, penalty, checkpoint)
-    run(loaded, out, settings, str(table), with_report, open_report)
-
-
-def deep_settings(
-    engine: str, energy: str | None, objective: str | None, penalty: str | None, checkpoint: Path | None
-) -> dict[str, Any]:
-    """Return the settings that only the deep engine has, those that were given."""
-    given = {"energy": energy, "objective": objective, "penalty": penalty}
-    named = {name: value for name, value in given.items() if value is not None}
-    if engine != "deep" and (named or checkpoint is not None):
-        first = next(iter(named), "checkpoint")
-        raise InputError(f"--{first} is for --engine deep")
     if checkpoint is not None:
-        from gpmnet.engines.deep_options import DeepOptions
-
-        return {**named, "options": DeepOptions(checkpoint=str(checkpoint))}
-    return named
+        settings["options__checkpoint"] = str(checkpoint)
+    run(loaded, out, settings, str(table), with_report, open_report)
 
 
 def demo(
@@ -133,17 +121,25 @@ def run(
     with_report: bool = True,
     open_report: bool = False,
 ) -> None:
-    """Fit a loaded table, write the results whole or not at all, and print what was found."""
+    """Fit a loaded table, write the results whole or not at all, and print what was found.
+
+    `settings` are parameters of `GPM`, those of its parts by nested names.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
     from gpmnet.cli.show import show_network
     from gpmnet.estimator import GPM
     from gpmnet.files import whole_folder
+    from gpmnet.network import Origin
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{quote(out)} is a file; -o needs a folder")
-    begun = time.time()
-    with progress_bar() as progress:
-        model = GPM(**settings).fit(table, progress=progress)
-    network = replace(model.network_, about={**model.network_.about, **about_run(source, begun)})
+    begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
+    model = GPM().set_params(**settings)
+    with progress_bar() as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # said with the network, and in the report
+        model.fit(table, progress=progress, origin=Origin(source, tuple(sys.argv[1:]), begun))
+    network = model.network_
     with whole_folder(out, FILES) as beside:
         write_results(network, beside, with_report)
     show_network(network, table.schema)
@@ -164,17 +160,8 @@ def write_results(network: MarkovNetwork, folder: Path, with_report: bool) -> No
     write_network(network, folder)
     if with_report:
         network.report(folder / "report.html")
-    facts = json.dumps(dict(network.about), indent=1)
+    facts = json.dumps(network.facts.to_dict(), indent=1)
     (folder / "run.json").write_text(facts + "\n", encoding="utf-8")
-
-
-def about_run(source: str, begun: float) -> dict[str, Any]:
-    """Return what only the program knows of a run; the estimator adds settings, versions, schema and seconds."""
-    return {
-        "source": source,
-        "command": sys.argv[1:],
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(begun)),
-    }
 
 
 def read_pairs(path: Path | None) -> list[tuple[str, str]] | None:

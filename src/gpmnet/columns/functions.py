@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -40,16 +40,24 @@ class Scores:
     """Normal scores of any shape, and what several functions of them share, computed once."""
 
     z: Tensor
+    _known: dict[ColumnFunction, Tensor] = field(default_factory=dict, repr=False)
+
+    def value(self, function: ColumnFunction) -> Tensor:
+        """Return a function of the scores, computed once however often it is asked for."""
+        if function not in self._known:
+            self._known[function] = function.value(self)
+        return self._known[function]
 
     @cached_property
     def phase(self) -> Tensor:
         r""":math:`\pi u`."""
-        return torch.pi * torch.special.ndtr(self.z)
+        u: Tensor = torch.special.ndtr(self.z)
+        return torch.pi * u
 
     @cached_property
     def rate(self) -> Tensor:
         r""":math:`\pi\, du / dz`."""
-        return torch.pi * torch.exp(-0.5 * self.z.square()) / (2 * torch.pi) ** 0.5
+        return math.sqrt(math.pi / 2) * torch.exp(-0.5 * self.z.square())
 
 
 class ColumnFunction(Protocol):
@@ -156,7 +164,7 @@ class Bell:
         """E under N(0, 1): that of z^p under N(0, v), v = 1 / (1 + 2 / width), times the root of v."""
         if self.p % 2:
             return 0.0
-        return math.prod(range(1, self.p, 2)) * (1 + 2 / self.width) ** (-0.5 * (self.p + 1))
+        return math.prod(range(1, self.p, 2)) * math.pow(1 + 2 / self.width, -0.5 * (self.p + 1))
 
     def _power(self, z: Tensor, order: int) -> Tensor:
         """Return a derivative of z^p of some order."""

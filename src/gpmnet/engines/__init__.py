@@ -1,1 +1,8 @@
-"""The engines: each a short file that puts parts together."""
+"""The engines: each a short file that puts parts together, and one line here."""
+
+from gpmnet.engines.base import Engine
+from gpmnet.engines.local import LocalEngine
+
+ENGINES: dict[str, type[Engine]] = {"local": LocalEngine}
+
+__all__ = ["ENGINES", "Engine"]

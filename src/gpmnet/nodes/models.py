@@ -4,12 +4,12 @@ For node i with neighbors N,
 
 .. math:: \log \pi(x_i \mid x_N) = \log q_0(x_i) + \varphi_i(x_i)^\top \Theta\, F(x_N) + \mathrm{const}
 
-with F of `basis`: functions of each neighbor and, of two neighbors or more, joint features whose number grows with
-the rows.
+with F of `neighbor_basis`: functions of each neighbor and, of two neighbors or more, joint features whose number grows
+with the rows.
 
-*Continuous i.* Features :math:`z, z^2/2` and two bounded functions, so that Gaussian conditionals are exact, fitted by score
-matching; see `scores`. *Discrete i.* Logits :math:`\Theta F`, fitted by the pseudo-likelihood or by marginalisation; see
-`logits`. Terms beyond the linear ones have a ridge chosen from the data.
+*Continuous i.* Functions :math:`z, z^2/2` and two bounded ones, so that Gaussian conditionals are exact, fitted by score
+matching; see `continuous`. *Discrete i.* Logits :math:`\Theta F`, fitted by the pseudo-likelihood or by marginalisation;
+see `discrete`. Terms beyond the linear ones have a ridge chosen from the data.
 
 The local interaction f of a pair is the mixed derivative or difference of the log density (continuous: derivative in z;
 discrete: difference against level 0), and :math:`\Omega_{ij} = (E \sum f^2)^{1/2}` over the rows, averaged over both ends.
@@ -19,23 +19,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from gpmnet.checks import check_choice, check_number, check_ridges
 from gpmnet.columns.features import Features, gather
-from gpmnet.nodes.continuous import OWN_FEATURES, core_terms, fit_scores, score_functions
-from gpmnet.nodes.discrete import fit_marginalisation, select_pseudo_likelihood
-from gpmnet.nodes.neighbor_basis import NeighborBasis, member_width, neighbor_basis
+from gpmnet.columns.functions import OWN_FUNCTIONS, Scores, firsts, seconds
+from gpmnet.nodes.continuous import core_terms, fit_scores
+from gpmnet.nodes.discrete import LOSSES, LogitData, LogitSettings, fit_logits
+from gpmnet.nodes.joint import JointDirections
+from gpmnet.nodes.neighbor_basis import NeighborBasis, member_width
+from gpmnet.parts import Part
 
-DISCRETE = ("pseudo-likelihood", "marginalisation")
 BUDGET = 1 << 24
 """Values that the designs of one batch may hold."""
 
 
 @dataclass(frozen=True)
-class NodeOptions:
+class NodeOptions(Part):
     """How node models are fitted.
 
     Attributes
@@ -63,7 +66,8 @@ class NodeOptions:
     newton_steps: int = 50
 
     def __post_init__(self) -> None:
-        check_choice(self, "discrete", DISCRETE)
+        super().__post_init__()
+        check_choice(self, "discrete", tuple(LOSSES))
         check_number(self, "joint_share", 0.0, 1.0)
         check_number(self, "most_joint", 0, integer=True)
         check_number(self, "score_ridge", 0.0, open_low=True)
@@ -71,12 +75,8 @@ class NodeOptions:
         check_ridges(self, "ridges")
         check_number(self, "newton_steps", 1, integer=True)
 
-    def n_joint(self, features: Features, n_members: int) -> int:
-        """Return how many joint features a neighborhood of some size has."""
-        return self.most(features.n) if n_members > 1 else 0
-
-    def most(self, n: int) -> int:
-        """Return how many joint features a neighborhood has at most, with n rows."""
+    def n_joint(self, n: int) -> int:
+        """Return how many joint features a neighborhood of two or more has, with n rows."""
         return min(self.most_joint, int(self.joint_share * n))
 
 
@@ -93,6 +93,8 @@ class NodeModels:
         Ridge on each coefficient.
     levels : int
         Of each node, 0 if continuous.
+    converged : Tensor of bool, shape (b,)
+        Whether the solver of each node ended at a minimum.
     """
 
     nodes: Tensor
@@ -100,34 +102,41 @@ class NodeModels:
     theta: Tensor
     penalty: Tensor
     levels: int
+    converged: Tensor
 
     def take(self, rows: Tensor) -> NodeModels:
         """Return the models of some of the nodes."""
-        old = self.basis
-        basis = NeighborBasis(old.features, old.members[rows], old.value[rows], old.inner[rows])
-        return NodeModels(self.nodes[rows], basis, self.theta[rows], self.penalty[rows], self.levels)
+        return NodeModels(
+            self.nodes[rows],
+            self.basis.take(rows),
+            self.theta[rows],
+            self.penalty[rows],
+            self.levels,
+            self.converged[rows],
+        )
 
     @property
     def z(self) -> Tensor:
         """Normal scores (b, n) of continuous nodes."""
-        f = self.basis.features
-        return gather(f.linear, f.linear_start[self.nodes][:, None])[..., 0]
+        return node_scores(self.basis.features, self.nodes)
 
     def codes(self) -> Tensor:
         """Codes (b, n) of discrete nodes."""
-        return self.basis.features.codes[:, self.nodes].T.long()
+        return node_codes(self.basis.features, self.nodes)
 
-    def squared(self) -> tuple[Tensor, Tensor]:
+    def squared_omega(self) -> tuple[Tensor, Tensor]:
         """Return E f^2 of each node and member (b, s), and E (d^2 L / dz^2)^2 of continuous nodes (b,), else 0."""
         if self.levels:
             first, own = None, self.theta.new_zeros(len(self.nodes))
         else:
-            first, second = score_functions(self.z)
-            own = ((second * (self.basis.value @ self.theta.mT)).sum(dim=-1) - 1).square().mean(dim=1)
-        columns = [self._squared(slot, first) for slot in range(self.basis.members.shape[1])]
+            s = Scores(self.z)
+            first = firsts(OWN_FUNCTIONS, s)
+            bend = (seconds(OWN_FUNCTIONS, s) * (self.basis.value @ self.theta.mT)).sum(dim=-1)
+            own = (bend - 1).square().mean(dim=1)
+        columns = [self._squared_omega(slot, first) for slot in range(self.basis.members.shape[1])]
         return torch.stack(columns, dim=1), own
 
-    def _squared(self, slot: int, first: Tensor | None) -> Tensor:
+    def _squared_omega(self, slot: int, first: Tensor | None) -> Tensor:
         def moved(design: Tensor) -> Tensor:
             change = design @ self.theta.mT
             return change if first is None else (first * change).sum(dim=-1, keepdim=True)
@@ -140,56 +149,105 @@ class NodeModels:
         return torch.stack(f).sum(dim=0).mean(dim=1)
 
 
-def fit_nodes(features: Features, nodes: Tensor, members: Tensor, options: NodeOptions) -> NodeModels:
-    """Return the models of nodes (b,) of one kind given members (b, s) alike slot by slot."""
-    basis = neighbor_basis(features, members, options.n_joint(features, members.shape[1]))
-    levels = int(features.levels[nodes[0]])
-    if not levels:
-        z = gather(features.linear, features.linear_start[nodes][:, None])[..., 0]
-        core = core_terms(basis.flexible)
-        theta, penalty = fit_scores(z, basis.value, core, options.score_ridge, options.ridges)
-        return NodeModels(nodes, basis, theta, penalty, levels)
-    codes, steps = features.codes[:, nodes].T.long(), options.newton_steps
-    theta, penalty = select_pseudo_likelihood(
-        codes, levels, basis.value, basis.flexible, options.logistic_ridge, options.ridges, steps
-    )
-    if options.discrete == "marginalisation":
-        theta = fit_marginalisation(codes, basis.value, penalty, theta, steps)
-    return NodeModels(nodes, basis, theta, penalty.repeat(1, levels - 1), levels)
+def node_scores(features: Features, nodes: Tensor) -> Tensor:
+    """Return the normal scores (b, n) of continuous nodes (b,)."""
+    return gather(features.scores, features.score_start[nodes][:, None])[..., 0]
 
 
-def node_models(
-    features: Features, neighbors: Mapping[int, list[int]], options: NodeOptions
-) -> Iterator[NodeModels]:
-    """Yield the models of all nodes that have neighbors, those of one shape together."""
-    levels = features.levels.tolist()
-    groups: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
-    for node, members in neighbors.items():
-        if members:
-            ordered = sorted(members, key=lambda j: (levels[j], j))
-            groups.setdefault((levels[node], *(levels[j] for j in ordered)), []).append((node, ordered))
-    for shape, items in groups.items():
-        size = batch_size(features, shape[0], shape[1:], options)
-        for start in range(0, len(items), size):
-            part = items[start : start + size]
-            nodes = torch.tensor([node for node, _ in part], device=features.device)
-            around = torch.tensor([ordered for _, ordered in part], device=features.device)
-            yield fit_nodes(features, nodes, around, options)
+def node_codes(features: Features, nodes: Tensor) -> Tensor:
+    """Return the codes (b, n) of discrete nodes (b,)."""
+    return features.codes[:, nodes].T.long()
 
 
-def batch_size(features: Features, levels: int, around: tuple[int, ...], options: NodeOptions) -> int:
-    """Return how many nodes with some levels, and neighbors with some, fit one batch."""
-    own = levels - 1 if levels else OWN_FEATURES
-    columns = 1 + sum(member_width(m) for m in around) + options.n_joint(features, len(around))
-    return max(1, BUDGET // (features.n * columns * own))
+@dataclass(frozen=True, eq=False)
+class NodeFitter:
+    """Fits node models to the rows of a table.
+
+    Parameters
+    ----------
+    features : Features
+    options : NodeOptions
+    seed : int
+        Of the directions of joint features.
+    """
+
+    features: Features
+    options: NodeOptions
+    seed: int = 0
+
+    @cached_property
+    def directions(self) -> JointDirections:
+        """The directions of joint features."""
+        return JointDirections.of(self.features, self.options.n_joint(self.features.n), self.seed)
+
+    def fit(self, nodes: Tensor, members: Tensor) -> NodeModels:
+        """Return the models of nodes (b,) of one kind given members (b, s) alike slot by slot."""
+        o, features = self.options, self.features
+        basis = NeighborBasis.of(features, members, self.directions if members.shape[1] > 1 else None)
+        levels = int(features.levels[nodes[0]])
+        if not levels:
+            core = core_terms(basis.flexible)
+            theta, penalty = fit_scores(
+                node_scores(features, nodes), basis.value, core, o.score_ridge, o.ridges
+            )
+            solved = torch.ones(len(nodes), dtype=torch.bool, device=theta.device)
+            return NodeModels(nodes, basis, theta, penalty, levels, solved)
+        found, penalty = fit_logits(
+            LogitData(node_codes(features, nodes), levels, basis.value, basis.flexible),
+            LogitSettings(o.discrete, o.logistic_ridge, o.ridges, o.newton_steps),
+        )
+        return NodeModels(nodes, basis, found.theta, penalty.repeat(1, levels - 1), levels, found.converged)
+
+    def each(self, neighbors: Mapping[int, list[int]]) -> Iterator[NodeModels]:
+        """Yield the models of all nodes that have neighbors, those of one shape together."""
+        levels = self.features.levels.tolist()
+        groups: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
+        for node, members in neighbors.items():
+            if members:
+                ordered = sorted(members, key=lambda j: (levels[j], j))
+                groups.setdefault((levels[node], *(levels[j] for j in ordered)), []).append((node, ordered))
+        for shape, items in groups.items():
+            size = self.batch_size(shape[0], shape[1:])
+            for start in range(0, len(items), size):
+                part = items[start : start + size]
+                nodes = torch.tensor([node for node, _ in part], device=self.features.device)
+                around = torch.tensor([ordered for _, ordered in part], device=self.features.device)
+                yield self.fit(nodes, around)
+
+    def batch_size(self, levels: int, around: tuple[int, ...]) -> int:
+        """Return how many nodes with some levels, and neighbors with some, fit one batch."""
+        own = levels - 1 if levels else len(OWN_FUNCTIONS)
+        joint = self.options.n_joint(self.features.n) if len(around) > 1 else 0
+        columns = 1 + sum(member_width(m) for m in around) + joint
+        return max(1, BUDGET // (self.features.n * columns * own))
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeOmegas:
+    """Omega squared of a graph, from the node models of both ends.
+
+    Attributes
+    ----------
+    squared : dict
+        E f^2 by (node, neighbor), from the node's model.
+    own : Tensor of shape (d,)
+        E (d^2 L / dz^2)^2 of continuous nodes, 0 of discrete ones.
+    stopped : list of int
+        Nodes whose solver ended at its cap.
+    """
+
+    squared: dict[tuple[int, int], float]
+    own: Tensor
+    stopped: list[int]
+
+    def of(self, a: int, b: int) -> float:
+        """Return Omega of an edge: the root of the mean over both ends."""
+        return float(((self.squared[a, b] + self.squared[b, a]) / 2) ** 0.5)
 
 
 def edge_omegas(
-    features: Features,
-    neighbors: list[list[int]],
-    options: NodeOptions,
-    also: Callable[[NodeModels], None] | None = None,
-) -> tuple[dict[tuple[int, int], float], Tensor]:
+    fitter: NodeFitter, neighbors: list[list[int]], also: Callable[[NodeModels], None] | None = None
+) -> EdgeOmegas:
     """Return Omega squared of each directed pair (node, neighbor), and of each continuous node with itself.
 
     Parameters
@@ -198,23 +256,19 @@ def edge_omegas(
         The neighbors of every node.
     also : callable, optional
         Called with every batch of models, for other uses of the same fits.
-
-    Returns
-    -------
-    squared : dict
-        E f^2 by (node, neighbor), from the node's model.
-    own : Tensor of shape (d,)
-        E (d^2 L / dz^2)^2 of continuous nodes, 0 of discrete ones.
     """
+    features = fitter.features
     squared: dict[tuple[int, int], float] = {}
     own = torch.zeros(features.d, dtype=torch.float64)
     own[features.levels.cpu() == 0] = 1.0  # alone, a normal score has log density -z^2/2
-    for models in node_models(features, dict(enumerate(neighbors)), options):
+    stopped: list[int] = []
+    for models in fitter.each(dict(enumerate(neighbors))):
         if also is not None:
             also(models)
-        values, diagonal = models.squared()
+        values, diagonal = models.squared_omega()
         own[models.nodes.cpu()] = diagonal.cpu()
+        stopped += models.nodes[~models.converged].tolist()
         rows = zip(models.nodes.tolist(), models.basis.members.tolist(), values.tolist(), strict=True)
         for node, members, row in rows:
             squared |= {(node, j): value for j, value in zip(members, row, strict=True)}
-    return squared, own
+    return EdgeOmegas(squared, own, sorted(stopped))

@@ -8,21 +8,24 @@ with random directions w, and the means m of the joint features over the rows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from gpmnet.columns.features import Features, gather, joint_arguments
+from gpmnet.columns.features import Features, gather, level_spread
+from gpmnet.columns.functions import Scores, design_functions, firsts, values
+from gpmnet.nodes.joint import JointDirections
 
-N_COSINES = 2
-"""Cosines of each continuous neighbor; Omega is a mean over rows and needs less detail than a test."""
+MEMBER_FUNCTIONS = design_functions(2)
+"""Functions of a continuous neighbor; Omega is a mean over rows and needs less detail than a test."""
 
 
 def member_width(levels: int) -> int:
     """Return the columns that a member with some levels (0: continuous) has of its own."""
-    return levels - 1 if levels else 1 + N_COSINES
+    return levels - 1 if levels else len(MEMBER_FUNCTIONS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,8 @@ class NeighborBasis:
 
     Attributes
     ----------
+    directions : JointDirections or None
+        Of the joint features, where there are any.
     members : Tensor of shape (b, s)
     value : Tensor of shape (b, n, p)
         First column 1, then the members' own columns slot by slot, then the joint ones.
@@ -39,9 +44,35 @@ class NeighborBasis:
     """
 
     features: Features
+    directions: JointDirections | None
     members: Tensor
     value: Tensor
     inner: Tensor
+
+    @classmethod
+    def of(cls, features: Features, members: Tensor, directions: JointDirections | None) -> NeighborBasis:
+        """Return the basis of a batch of neighborhoods (b, s), all of the same kinds and levels slot by slot."""
+        b, s = members.shape
+        parts = [torch.ones((b, features.n, 1), dtype=torch.float64, device=members.device)]
+        for slot in range(s):
+            member = members[:, slot]
+            if int(features.levels[member[0]]):
+                parts.append(features.of(member))
+            else:
+                z = gather(features.scores, features.score_start[member][:, None])[..., 0]
+                parts.append(values(MEMBER_FUNCTIONS, Scores(z)))
+        inner = parts[0].new_zeros((b, features.n, 0))
+        if directions is not None and directions.count:
+            inner = directions.arguments(features, members)
+            joint = torch.tanh(inner)
+            parts.append(joint - joint.mean(dim=1, keepdim=True))
+        return cls(features, directions, members, torch.cat(parts, dim=2), inner)
+
+    def take(self, rows: Tensor) -> NeighborBasis:
+        """Return the basis of some of the neighborhoods."""
+        return NeighborBasis(
+            self.features, self.directions, self.members[rows], self.value[rows], self.inner[rows]
+        )
 
     @cached_property
     def levels(self) -> list[int]:
@@ -69,15 +100,11 @@ class NeighborBasis:
 
     def derivative(self, slot: int) -> Tensor:
         """Return dF / dz of the continuous member in a slot: (b, n, p)."""
-        z = self._coordinates(slot)[..., 0]
         result = torch.zeros_like(self.value)
-        at = self.own(slot).start
-        u = torch.special.ndtr(z)
-        density = torch.exp(-0.5 * z.square()) / (2 * torch.pi) ** 0.5
-        result[:, :, at] = 1.0
-        for m in range(1, N_COSINES + 1):
-            result[:, :, at + m] = -m * torch.pi * torch.sin(m * torch.pi * u) * density
-        result[:, :, self._joint] = (1 - torch.tanh(self.inner).square()) * self._directions(slot)
+        result[:, :, self.own(slot)] = firsts(MEMBER_FUNCTIONS, Scores(self._coordinates(slot)[..., 0]))
+        if self.inner.shape[2]:
+            slope = 1 - torch.tanh(self.inner).square()
+            result[:, :, self._joint] = slope * self._directions(slot)
         return result
 
     def at_level(self, slot: int, level: int) -> Tensor:
@@ -85,7 +112,8 @@ class NeighborBasis:
         own, moved = self._at(slot, torch.tensor([level], device=self.value.device))
         result = self.value.clone()
         result[:, :, self.own(slot)] = own
-        result[:, :, self._joint] = torch.tanh(self._without(slot) + moved) - self._centre
+        if self.inner.shape[2]:
+            result[:, :, self._joint] = torch.tanh(self._without(slot) + moved) - self._centre
         return result
 
     def averages(self, slot: int, points: Tensor, most_rows: int) -> Tensor:
@@ -116,13 +144,15 @@ class NeighborBasis:
 
     def _coordinates(self, slot: int) -> Tensor:
         """Return the member's part of what the joint features see: (b, n, c)."""
-        return gather(self.features.linear, self.features.linear_columns(self.members[:, slot]))
+        return gather(self.features.scores, self.features.score_columns(self.members[:, slot]))
 
     def _directions(self, slot: int) -> Tensor:
         """Return how the arguments of the joint features change with the member's coordinates: (b, c, R)."""
-        columns = self.features.linear_columns(self.members[:, slot])
-        weights = self.features.weights[columns, : self.inner.shape[2]].double()
-        return weights / self.members.shape[1] ** 0.25
+        columns = self.features.score_columns(self.members[:, slot])
+        if self.directions is None:
+            return self.inner.new_zeros((*columns.shape, 0))
+        weights = self.directions.weights[columns].double()
+        return weights / math.pow(self.members.shape[1], 0.25)
 
     def _without(self, slot: int) -> Tensor:
         """Return the arguments of the joint features less the member's part: (b, n, R)."""
@@ -131,19 +161,12 @@ class NeighborBasis:
     def _at(self, slot: int, points: Tensor) -> tuple[Tensor, Tensor]:
         """Return a member's own columns at some points (b, G, w), and its part of the arguments (b, G, R)."""
         if self.levels[slot] == 0:
-            z = points.double()[None, :, None].expand(len(self.members), -1, 1)
-            return _score_columns(z), z @ self._directions(slot)
+            z = points.double().expand(len(self.members), -1)
+            return values(MEMBER_FUNCTIONS, Scores(z)), z[..., None] @ self._directions(slot)
         share = level_shares(self.features, self.members[:, slot])[:, 1:]
         level = torch.arange(1, self.levels[slot], device=points.device)
         own = (points[:, None] == level).double() - share[:, None, :]
-        spread = self.features.level_spread(share)
-        return own, (own / spread[:, None, :]) @ self._directions(slot)
-
-
-def _score_columns(z: Tensor) -> Tensor:
-    """Return z and its cosines: (..., 1) to (..., 1 + N_COSINES)."""
-    phase = torch.pi * torch.special.ndtr(z)
-    return torch.cat([z, *(torch.cos(m * phase) for m in range(1, N_COSINES + 1))], dim=-1)
+        return own, (own / level_spread(share)[:, None, :]) @ self._directions(slot)
 
 
 def level_shares(features: Features, variables: Tensor) -> Tensor:
@@ -151,21 +174,3 @@ def level_shares(features: Features, variables: Tensor) -> Tensor:
     codes = features.codes[:, variables].T.long()
     n_levels = int(features.levels[variables[0]])
     return torch.stack([(codes == k).double().mean(dim=1) for k in range(n_levels)], dim=1)
-
-
-def neighbor_basis(features: Features, members: Tensor, n_joint: int = 0) -> NeighborBasis:
-    """Return the basis of a batch of neighborhoods (b, s), all of the same kinds and levels slot by slot."""
-    b, s = members.shape
-    parts = [torch.ones((b, features.n, 1), dtype=torch.float64, device=members.device)]
-    for slot in range(s):
-        member = members[:, slot]
-        if int(features.levels[member[0]]):
-            parts.append(gather(features.phi, features.columns(member)))
-        else:
-            parts.append(_score_columns(gather(features.linear, features.linear_start[member][:, None])))
-    inner = parts[0].new_zeros((b, features.n, 0))
-    if n_joint:
-        inner = joint_arguments(features, members, n_joint)
-        joint = torch.tanh(inner)
-        parts.append(joint - joint.mean(dim=1, keepdim=True))
-    return NeighborBasis(features, members, torch.cat(parts, dim=2), inner)

@@ -1,4 +1,4 @@
-r"""The Rao form of the edge test, beside the double-residual one of `edge_test`.
+r"""Rao's score test of a node model, beside the double-residual test of `gpmnet.testing`.
 
 To the fitted model of node i given a set N, add the direction :math:`\psi_i(x_i) \otimes \varphi_j(x_j)`. With the
 per-row gradients G of the loss in that direction, U in the fitted parameters, A the Hessian in the latter and B the
@@ -6,42 +6,80 @@ cross Hessian,
 
 .. math:: g = G - U A^{-1} B^\top, \qquad n\, \bar g^\top S^{-1} \bar g \ \sim\ \chi^2_{K_i K_j} .
 
-*Continuous i*: the score-matching loss, S the second moment of g over the rows, :math:`\psi` the functions
-:math:`c \tanh(z/c), \cos m \pi u` of `features`. *Discrete i*: the pseudo-likelihood, S the model's own information.
+*Continuous i*: the score-matching loss, S the second moment of g over the rows, :math:`\psi` the functions that tests
+correlate. *Discrete i*: the pseudo-likelihood, S the model's own information.
 The link to :math:`f_{ij} = 0` is exact, but the test leans on the node model being right.
 
-As in `edge_test`, a coarse test of the first features stands beside the fine one of all.
+As in the double-residual test, a coarse test of the first features stands beside the fine one of all.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import torch
 from torch import Tensor
 
-from gpmnet.columns.features import CLIP, Features, gather
-from gpmnet.nodes.continuous import score_functions
-from gpmnet.nodes.discrete import information, level_probabilities
-from gpmnet.nodes.models import NodeModels, NodeOptions, batch_size, fit_nodes
-from gpmnet.testing.double_residual import combine, log_chi2_sf
+from gpmnet.checks import check_type
+from gpmnet.columns.features import Features
+from gpmnet.columns.functions import OWN_FUNCTIONS, Scores, firsts, seconds
+from gpmnet.nodes.models import NodeFitter, NodeModels, NodeOptions
+from gpmnet.objectives.linear_logits import information, level_probabilities
+from gpmnet.testing.base import ConditionalTest, PairTests
+from gpmnet.testing.design import Designs
+from gpmnet.testing.double_residual import DoubleResidual
+from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
 
-_DEAD = 1e-3  # share of a direction's variance below which what the nuisance leaves of it is only rounding
-
-
-def rao_pairs(
-    features: Features, first: Tensor, second: Tensor, given: Tensor, options: NodeOptions
-) -> Tensor:
-    """Return log p-values (B,) of pairs given sets (B, s; -1 pads): both ends' tests, Cauchy-combined."""
-    ends = [rao_directed(features, a, b, given, options) for a, b in ((first, second), (second, first))]
-    return combine(torch.cat(ends, dim=1))
+_DEAD = 1e-3  # share of a direction's variance below which what the fit leaves of it is only rounding
 
 
-def rao_directed(
-    features: Features, node: Tensor, candidate: Tensor, given: Tensor, options: NodeOptions
-) -> Tensor:
+@dataclass(frozen=True)
+class ScoreTest(ConditionalTest):
+    """Rao's test from the node models of both ends, Cauchy-combined.
+
+    Attributes
+    ----------
+    node : NodeOptions
+        The node models.
+    described : DoubleResidual
+        Says strength, sign and information of a pair, which the score test does not have.
+    """
+
+    node: NodeOptions = field(default_factory=NodeOptions)
+    described: DoubleResidual = field(default_factory=DoubleResidual)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_type(self, "node", NodeOptions)
+        check_type(self, "described", DoubleResidual)
+
+    def pairs(self, designs: Designs, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
+        """Return the full test of pairs (B,) given sets (B, s; -1 pads)."""
+        tests = self.described.pairs(designs, first, second, given)
+        return tests.with_log_p(self.log_p(designs.features, first, second, given))
+
+    def rank(self, designs: Designs, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
+        """Return log p-values (B, C) of nodes against their candidates (-1 pads), from the nodes' models alone."""
+        node, slot = (candidates >= 0).nonzero(as_tuple=True)
+        fitter = NodeFitter(designs.features, self.node)
+        log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=nodes.device)
+        found = directed_log_p(fitter, nodes[node], candidates[node, slot], given[node])
+        log_p[node, slot] = cauchy_combination(found)
+        return log_p
+
+    def log_p(self, features: Features, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
+        """Return log p-values (B,) of pairs given sets (B, s; -1 pads)."""
+        fitter = NodeFitter(features, self.node)
+        ends = [directed_log_p(fitter, a, b, given) for a, b in ((first, second), (second, first))]
+        return cauchy_combination(torch.cat(ends, dim=1))
+
+
+def directed_log_p(fitter: NodeFitter, node: Tensor, candidate: Tensor, given: Tensor) -> Tensor:
     """Return log p-values (B, 2) of candidates from the models of nodes given sets (B, s; -1 pads).
 
     The second column, the coarse test, is NaN where it would be the fine one again.
     """
+    features = fitter.features
     result = torch.full((len(node), 2), torch.nan, dtype=torch.float64, device=features.device)
     levels = [*features.levels.tolist(), -1]
     groups: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
@@ -51,46 +89,38 @@ def rao_directed(
         shape = (levels[i], levels[j], *(levels[k] for k in ordered))
         groups.setdefault(shape, []).append((row, ordered))
     for shape, items in groups.items():
-        size = batch_size(features, shape[0], shape[1:], options)
+        size = fitter.batch_size(shape[0], shape[1:])
         for start in range(0, len(items), size):
             part = items[start : start + size]
             at = torch.tensor([row for row, _ in part], device=features.device)
             around = torch.tensor([members for _, members in part], device=features.device).long()
-            models = fit_nodes(features, node[at], around.reshape(len(part), -1), options)
-            added = gather(features.phi, features.columns(candidate[at]))
-            gradient, spread, scale = (_logit_terms if shape[0] else _score_terms)(models, added)
-            result[at, 0] = _log_p(gradient, spread, scale, features.n)
-            own, other = (1 if not m else m - 1 for m in shape[:2])
-            coarse = (torch.arange(gradient.shape[1] // added.shape[2]) < own)[:, None]
-            keep = (coarse & (torch.arange(added.shape[2]) < other)).reshape(-1).nonzero()[:, 0]
-            if len(keep) < gradient.shape[1]:
-                keep = keep.to(features.device)
-                spread, scale = (x[:, keep][:, :, keep] for x in (spread, scale))
-                result[at, 1] = _log_p(gradient[:, keep], spread, scale, features.n)
+            models = fitter.fit(node[at], around.reshape(len(part), -1))
+            result[at] = _batch(models, features.of(candidate[at]), shape[1])
     return result
 
 
-def direction_functions(z: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return first and second derivatives of c tanh(z/c), cos 2 pi u, ..., cos k pi u in z: each (..., k)."""
-    tanh = torch.tanh(z / CLIP)
-    sech = 1 - tanh.square()
-    first, second = [sech], [-2 / CLIP * tanh * sech]
-    phase, rate = (
-        torch.pi * torch.special.ndtr(z),
-        torch.pi * torch.exp(-0.5 * z.square()) / (2 * torch.pi) ** 0.5,
-    )
-    for m in range(2, k + 1):
-        sine, cosine = torch.sin(m * phase), torch.cos(m * phase)
-        first.append(-m * rate * sine)
-        second.append(m * rate * (z * sine - m * rate * cosine))
-    return torch.stack(first, dim=-1), torch.stack(second, dim=-1)
+def _batch(models: NodeModels, added: Tensor, candidate_levels: int) -> Tensor:
+    """Return the fine and the coarse log p-values (b, 2) of candidates with features (b, n, K)."""
+    n = added.shape[1]
+    gradient, spread, scale = (_logit_terms if models.levels else _score_terms)(models, added)
+    fine = _log_p(gradient, spread, scale, n)
+    own, other = (1 if not m else m - 1 for m in (models.levels, candidate_levels))
+    coarse = (torch.arange(gradient.shape[1] // added.shape[2]) < own)[:, None]
+    keep = (coarse & (torch.arange(added.shape[2]) < other)).reshape(-1).nonzero()[:, 0]
+    if len(keep) == gradient.shape[1]:
+        return torch.stack([fine, torch.full_like(fine, torch.nan)], dim=1)
+    keep = keep.to(added.device)
+    spread, scale = (x[:, keep][:, :, keep] for x in (spread, scale))
+    return torch.stack([fine, _log_p(gradient[:, keep], spread, scale, n)], dim=1)
 
 
 def _score_terms(models: NodeModels, added: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the mean (b, q), second moment and unprojected second moment (b, q, q) of g, continuous nodes."""
     basis, z = models.basis.value, models.z
-    own, own_slope = score_functions(z)
-    new, new_slope = direction_functions(z, int(models.basis.features.width[models.nodes[0]]))
+    s = Scores(z)
+    own, own_slope = firsts(OWN_FUNCTIONS, s), seconds(OWN_FUNCTIONS, s)
+    family = models.basis.features.family
+    new, new_slope = firsts(family, s), seconds(family, s)
     score = ((own * (basis @ models.theta.mT)).sum(dim=-1) - z)[..., None]
     u, g = _products(own, basis), _products(new, added)
     hessian, cross = _mean_product(u, u), _mean_product(g, u)
@@ -133,7 +163,7 @@ def _explained(hessian: Tensor, cross: Tensor, penalty: Tensor) -> Tensor:
 
 
 def _log_p(gradient: Tensor, spread: Tensor, scale: Tensor, n: int) -> Tensor:
-    """Return the log p-value of n g' S^-1 g; what the nuisance explains to the last bit counts as nothing."""
+    """Return the log p-value of n g' S^-1 g; what the fit explains to the last bit counts as nothing."""
     floor = scale.diagonal(dim1=1, dim2=2)
     floor = torch.where(floor > 0, 1e-8 * floor, 1.0)
     root = torch.linalg.cholesky(scale + torch.diag_embed(floor))

@@ -1,4 +1,4 @@
-r"""The shape of an edge: the interaction of two variables in the log density, on a grid.
+r"""The surface of an edge: the interaction of two variables in the log density, on a grid.
 
 From the model of node i with neighbor j,
 
@@ -6,7 +6,7 @@ From the model of node i with neighbor j,
 
 averaged with the one from j's model and double-centred, so that only what belongs to both variables is left. For
 Gaussian data it is :math:`-K_{ij} z_i z_j` with the precision matrix K of the scores; the mixed
-differences of two discrete variables' shape are their log odds ratios.
+differences of two discrete variables' surface are their log odds ratios.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpmnet.columns.features import Features
-from gpmnet.columns.functions import GRID
-from gpmnet.nodes.continuous import own_features
-from gpmnet.nodes.models import NodeModels, NodeOptions, node_models
+from gpmnet.columns.functions import GRID, OWN_FUNCTIONS, Scores, values
+from gpmnet.nodes.models import NodeModels
 from gpmnet.nodes.neighbor_basis import level_shares
 
 _MOST_ROWS = 256  # for the average of the joint features: enough for a picture, and cheap
 
 
-class ShapeCollector:
-    """Collects the shapes of pairs from batches of node models, those of both ends.
+class SurfaceCollector:
+    """Collects the surfaces of pairs from batches of node models, those of both ends.
 
     Parameters
     ----------
@@ -49,20 +48,9 @@ class ShapeCollector:
                 surfaces = _surfaces(part, slot).cpu().numpy()
                 self._found |= {ends[at]: surface for at, surface in zip(rows, surfaces, strict=True)}
 
-    def shapes(self) -> list[NDArray[np.float32]]:
+    def surfaces(self) -> list[NDArray[np.float32]]:
         """Return one array a pair, rows for the grid of its first variable, columns for that of its second."""
         return [((self._found[a, b] + self._found[b, a].T) / 2).astype(np.float32) for a, b in self.pairs]
-
-
-def edge_shapes(
-    features: Features, neighbors: list[list[int]], pairs: NDArray[np.intp], options: NodeOptions
-) -> list[NDArray[np.float32]]:
-    """Return the shapes of some edges (m, 2) of the graph with these neighbors; see `ShapeCollector`."""
-    collector = ShapeCollector(pairs)
-    around = {node: neighbors[node] for node in sorted({node for pair in collector.pairs for node in pair})}
-    for models in node_models(features, around, options):
-        collector.add(models)
-    return collector.shapes()
 
 
 def _surfaces(models: NodeModels, slot: int) -> Tensor:
@@ -70,7 +58,7 @@ def _surfaces(models: NodeModels, slot: int) -> Tensor:
     features, device = models.basis.features, models.theta.device
     grid = torch.tensor(GRID, device=device)
     level_0_apart = torch.eye(max(models.levels, 1), dtype=torch.float64, device=device)[:, 1:]
-    own = level_0_apart if models.levels else own_features(grid)
+    own = level_0_apart if models.levels else values(OWN_FUNCTIONS, Scores(grid))
     n_levels = models.basis.levels[slot]
     points = torch.arange(n_levels, device=device) if n_levels else grid
     surface = own @ models.theta @ models.basis.averages(slot, points, _MOST_ROWS).mT

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from gpmnet.testing.double_residual import EdgeTest
+from gpmnet.testing.base import BoundTest, packed, trimmed
+
+_PASSES = 2  # forward and backward, and once more where the backward pass dropped something
 
 
 @dataclass(frozen=True)
@@ -22,14 +24,14 @@ class SearchOptions:
 
     Attributes
     ----------
-    enter : float
+    alpha_enter : float
         P-value below which the strongest candidate joins a neighborhood.
-    most : int
+    most_members : int
         Largest neighborhood.
     """
 
-    enter: float = 0.01
-    most: int = 12
+    alpha_enter: float = 0.01
+    most_members: int = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +46,24 @@ class Neighborhoods:
         What was searched, -1 pads.
     log_p : Tensor of shape (m, C)
         Log p-value of each candidate given the members (of a member given the other members).
+    is_full : Tensor of bool, shape (m,)
+        Whether a candidate passed that found no room.
+    is_open : Tensor of bool, shape (m,)
+        Whether the last backward pass still dropped a member, after which nothing was tried again.
+    n_rounds : int
+        Batched tests of the forward passes.
     """
 
     members: Tensor
     candidates: Tensor
     log_p: Tensor
+    is_full: Tensor
+    is_open: Tensor
+    n_rounds: int
 
 
 def search(
-    test: EdgeTest,
+    test: BoundTest,
     nodes: Tensor,
     candidates: Tensor,
     options: SearchOptions,
@@ -71,99 +82,89 @@ def search(
     progress : callable, optional
         Called with the numbers of nodes done and of all.
     """
-    d = len(candidates)
-    widest = options.most + (0 if start is None else start.shape[1])
-    members = torch.full((d, widest), -1, dtype=torch.int64, device=candidates.device)
-    if start is not None:
-        members[:, : start.shape[1]] = start
-    fixed = torch.full((d, 1), -2, device=candidates.device) if start is None else start
-    room = options.most + (members >= 0).sum(dim=1)
-    log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=candidates.device)
-    active = torch.arange(d, device=candidates.device)
-    for _ in range(2):  # forward, backward, and once more where the backward pass dropped something
-        _forward(test, nodes, active, candidates, members, log_p, options, room, progress)
-        active = _backward(test, nodes, active, candidates, members, log_p, options, fixed)
+    device = candidates.device
+    if start is None:
+        start = torch.full((len(nodes), 0), -1, dtype=torch.int64, device=device)
+    state = _Search(test, nodes, candidates, options, start, progress or (lambda done, total: None))
+    active = torch.arange(len(nodes), device=device)
+    for _ in range(_PASSES):
+        state.forward(active)
+        active = state.backward(active)
         if not len(active):
             break
-    return Neighborhoods(members, candidates, log_p)
+    is_open = torch.zeros_like(state.is_full)
+    is_open[active] = True
+    return Neighborhoods(state.members, candidates, state.log_p, state.is_full, is_open, state.n_rounds)
 
 
-def _forward(
-    test: EdgeTest,
-    nodes: Tensor,
-    active: Tensor,
-    candidates: Tensor,
-    members: Tensor,
-    log_p: Tensor,
-    options: SearchOptions,
-    room: Tensor,
-    progress: Callable[[int, int], None] | None,
-) -> None:
-    total = len(active)
-    while len(active):
-        if progress is not None:
-            progress(total - len(active), total)
-        given = trim(members[active])
-        open_ = candidates[active]
-        found = test.rank(nodes[active], open_, given)
-        taken = (open_[:, :, None] == given[:, None, :]).any(dim=2) if given.shape[1] else open_ < 0
-        log_p[active] = torch.where(taken, log_p[active], found)
-        found = found.masked_fill(taken | (open_ < 0), 0.0)
-        best, at = found.min(dim=1)
-        count = (members[active] >= 0).sum(dim=1)
-        adds = (best < math.log(options.enter)) & (count < room[active])
-        chosen = active[adds]
-        slot = (members[chosen] < 0).int().argmax(dim=1)
-        members[chosen, slot] = open_[adds, at[adds]]
-        log_p[chosen, at[adds]] = best[adds]
-        rest = candidates[chosen]
-        left = (rest >= 0) & ~(rest[:, :, None] == members[chosen][:, None, :]).any(dim=2)
-        active = chosen[left.any(dim=1)]
+@dataclass(eq=False)
+class _Search:
+    """The neighborhoods of all nodes while they grow and shrink."""
 
+    test: BoundTest
+    nodes: Tensor
+    candidates: Tensor
+    options: SearchOptions
+    fixed: Tensor
+    progress: Callable[[int, int], None]
+    members: Tensor = field(init=False)
+    log_p: Tensor = field(init=False)
+    is_full: Tensor = field(init=False)
+    n_rounds: int = 0
 
-def _backward(
-    test: EdgeTest,
-    nodes: Tensor,
-    active: Tensor,
-    candidates: Tensor,
-    members: Tensor,
-    log_p: Tensor,
-    options: SearchOptions,
-    fixed: Tensor,
-) -> Tensor:
-    """Drop, one at a time, the member that the others make most superfluous; return the nodes that changed."""
-    changed = torch.zeros(len(members), dtype=torch.bool, device=members.device)
-    active = active[(members[active] >= 0).sum(dim=1) > 1]
-    while len(active):
-        free = ~(members[active][:, :, None] == fixed[active][:, None, :]).any(dim=2)
-        node, slot = ((members[active] >= 0) & free).nonzero(as_tuple=True)
-        node = active[node]
-        others = members[node].clone()
-        others[torch.arange(len(node), device=node.device), slot] = -1
-        tested = members[node, slot]
-        found = test.rank(nodes[node], tested[:, None], packed(others))[:, 0]
-        place = (candidates[node] == tested[:, None]).int().argmax(dim=1)
-        log_p[node, place] = found
-        worst = torch.full(members.shape, -torch.inf, dtype=torch.float64, device=members.device)
-        worst[node, slot] = found
-        value, at = worst[active].max(dim=1)
-        drops = value > math.log(options.enter)
-        dropped = active[drops]
-        members[dropped, at[drops]] = -1
-        members[dropped] = packed(members[dropped], members.shape[1])
-        changed[dropped] = True
-        active = dropped[(members[dropped] >= 0).sum(dim=1) > 1]
-    return changed.nonzero()[:, 0]
+    def __post_init__(self) -> None:
+        m, device = len(self.nodes), self.candidates.device
+        none = torch.full((m, self.options.most_members), -1, dtype=torch.int64, device=device)
+        self.members = torch.cat([self.fixed, none], dim=1)
+        self.room = self.options.most_members + (self.fixed >= 0).sum(dim=1)
+        self.log_p = torch.zeros(self.candidates.shape, dtype=torch.float64, device=device)
+        self.is_full = torch.zeros(m, dtype=torch.bool, device=device)
 
+    def forward(self, active: Tensor) -> None:
+        """Add to each active node the strongest candidate that passes, as long as there is one."""
+        total, log_alpha = len(active), math.log(self.options.alpha_enter)
+        self.is_full[active] = False
+        while len(active):
+            self.progress(total - len(active), total)
+            self.n_rounds += 1
+            given, tried = trimmed(self.members[active]), self.candidates[active]
+            found = self.test.rank(self.nodes[active], tried, given)
+            taken = (tried[:, :, None] == given[:, None, :]).any(dim=2) if given.shape[1] else tried < 0
+            self.log_p[active] = torch.where(taken, self.log_p[active], found)
+            best, at = found.masked_fill(taken | (tried < 0), 0.0).min(dim=1)
+            passes = best < log_alpha
+            has_room = (self.members[active] >= 0).sum(dim=1) < self.room[active]
+            self.is_full[active[passes & ~has_room]] = True
+            adds = passes & has_room
+            chosen = active[adds]
+            slot = (self.members[chosen] < 0).int().argmax(dim=1)
+            self.members[chosen, slot] = tried[adds, at[adds]]
+            self.log_p[chosen, at[adds]] = best[adds]
+            rest = self.candidates[chosen]
+            left = (rest >= 0) & ~(rest[:, :, None] == self.members[chosen][:, None, :]).any(dim=2)
+            active = chosen[left.any(dim=1)]
 
-def packed(sets: Tensor, width: int | None = None) -> Tensor:
-    """Move the members of each set to the front, keeping their order, and cut what no set uses."""
-    order = torch.argsort((sets < 0).int(), dim=1, stable=True)
-    packed = sets.gather(1, order)
-    return trim(packed) if width is None else packed[:, :width]
-
-
-def trim(sets: Tensor) -> Tensor:
-    """Cut the columns that no set uses."""
-    used = (sets >= 0).any(dim=0).sum()
-    return sets[:, : int(used)]
+    def backward(self, active: Tensor) -> Tensor:
+        """Drop, one at a time, the member that the others make most superfluous; return the nodes that changed."""
+        changed = torch.zeros_like(self.is_full)
+        active = active[(self.members[active] >= 0).sum(dim=1) > 1]
+        while len(active):
+            free = ~(self.members[active][:, :, None] == self.fixed[active][:, None, :]).any(dim=2)
+            node, slot = ((self.members[active] >= 0) & free).nonzero(as_tuple=True)
+            node = active[node]
+            tested = self.members[node, slot]
+            others = self.members[node].clone()
+            others[torch.arange(len(node), device=node.device), slot] = -1
+            found = self.test.rank(self.nodes[node], tested[:, None], others)[:, 0]
+            place = (self.candidates[node] == tested[:, None]).int().argmax(dim=1)
+            self.log_p[node, place] = found
+            worst = torch.full(self.members.shape, -torch.inf, dtype=torch.float64, device=node.device)
+            worst[node, slot] = found
+            value, at = worst[active].max(dim=1)
+            drops = value > math.log(self.options.alpha_enter)
+            dropped = active[drops]
+            self.members[dropped, at[drops]] = -1
+            self.members[dropped] = packed(self.members[dropped], self.members.shape[1])
+            changed[dropped] = True
+            active = dropped[(self.members[dropped] >= 0).sum(dim=1) > 1]
+        return changed.nonzero()[:, 0]

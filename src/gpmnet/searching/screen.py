@@ -1,12 +1,13 @@
 r"""The all-pairs screen: one blocked matrix product ranks every pair.
 
 With whitened features W the statistic of a pair given nothing is :math:`\|W_i^\top W_j\|_F^2 / n`, so the table over all
-pairs is the block sum of squares of one product (dK x n)(n x dK). Only the pairs past the level leave a block;
+pairs is the block sum of squares of one product (dK x n)(n x dK). Only the pairs that pass leave a block;
 nothing of size d x d is ever kept.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,11 +21,43 @@ from gpmnet.columns.features import Features
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """Directed pairs (node, candidate) past the level, with a score that ranks a node's candidates."""
+    """Directed pairs (node, candidate) that pass, with a score that ranks a node's candidates, each (m,)."""
 
     node: Tensor
     candidate: Tensor
     score: Tensor
+
+    @classmethod
+    def joined(cls, parts: list[Hits]) -> Hits:
+        """Return the hits of several parts as one."""
+        return cls(
+            torch.cat([part.node for part in parts]),
+            torch.cat([part.candidate for part in parts]),
+            torch.cat([part.score for part in parts]),
+        )
+
+    def take(self, at: Tensor) -> Hits:
+        """Return some of the hits, by position or mask."""
+        return Hits(self.node[at], self.candidate[at], self.score[at])
+
+    def turned(self) -> Hits:
+        """Return them from the other end."""
+        return Hits(self.candidate, self.node, self.score)
+
+    def lists(self, d: int) -> Tensor:
+        """Return the hits as one row of candidates for each of d nodes, -1 pads."""
+        return candidate_lists(self.node, self.candidate, d)
+
+
+def candidate_lists(node: Tensor, candidate: Tensor, d: int) -> Tensor:
+    """Return directed pairs (m,) as one row of candidates for each of d nodes, -1 pads."""
+    order = torch.argsort(node, stable=True)
+    node, candidate = node[order], candidate[order]
+    count = torch.bincount(node, minlength=d)
+    slot = torch.arange(len(node), device=node.device) - (torch.cumsum(count, 0) - count)[node]
+    table = torch.full((d, max(int(count.max()), 1) if len(node) else 1), -1, device=node.device)
+    table[node, slot] = candidate
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +91,7 @@ def panels(features: Features) -> list[Panel]:
     return [
         _panel(features, part, features.phi[:, features.columns(part)].permute(1, 2, 0))
         for group in _groups(features, torch.arange(features.d, device=features.device))
-        for part in group.split(panel_size(features))
+        for part in torch.split(group, panel_size(features))
     ]
 
 
@@ -70,23 +103,19 @@ def residual_panels(features: Features, blocks: Iterator[tuple[Tensor, Tensor]])
             width = int(features.width[group[0]])
             chosen = nodes[at]
             rows = residual[at][:, :, :width].permute(2, 0, 1).reshape(width * len(chosen), -1)
-            yield Panel(chosen, width, _coarse(features, chosen), rows.float().contiguous())
+            yield Panel(chosen, width, int(features.coarse(chosen[0])), rows.float().contiguous())
 
 
 def _groups(features: Features, variables: Tensor) -> list[Tensor]:
     """Split variables by width and kind, so that the blocks of a panel are alike."""
-    key = features.width[variables] * 2 + (features.levels[variables] > 0)
-    return [variables[key == k] for k in key.unique()]
-
-
-def _coarse(features: Features, variables: Tensor) -> int:
-    return int(features.width[variables[0]]) if bool(features.levels[variables[0]] > 0) else 1
+    key = features.alike(variables)
+    return [variables[key == k] for k in torch.unique(key)]
 
 
 def _panel(features: Features, variables: Tensor, block: Tensor) -> Panel:
-    width, coarse = int(features.width[variables[0]]), _coarse(features, variables)
+    width, coarse = int(features.width[variables[0]]), int(features.coarse(variables[0]))
     block = block[:, :width]
-    if coarse > 1 or bool(features.levels[variables[0]] > 0):
+    if bool(features.is_discrete[variables[0]]):
         gram = block.double() @ block.double().mT / features.n
         gram.diagonal(dim1=1, dim2=2).add_(
             1.0 / features.n
@@ -99,18 +128,18 @@ def _panel(features: Features, variables: Tensor, block: Tensor) -> Panel:
 def screen(
     left: Iterator[Panel] | list[Panel],
     right: list[Panel],
-    level: float,
+    alpha: float,
     most: int,
     progress: Callable[[int], None] | None = None,
     forbidden: Tensor | None = None,
 ) -> Hits:
-    """Return the pairs whose fine or coarse statistic passes the level, at most `most` a node.
+    """Return the pairs whose fine or coarse statistic passes, at most `most` a node.
 
     Parameters
     ----------
     left : panels of the nodes (of what neighbors leave of them, where they are known already)
     right : panels of the candidates
-    level : float
+    alpha : float
         P-value to pass.
     progress : callable, optional
         Called with the number of nodes done.
@@ -125,22 +154,18 @@ def screen(
     symmetric = left is right
     kept: list[Hits] = []
     done = 0
-    with _fast_products():
+    with _fast_products(right):
         for at, a in enumerate(left):
-            found = [_block(a, b, level) for b in (right[at:] if symmetric else right)]
+            found = [_block(a, b, alpha) for b in (right[at:] if symmetric else right)]
             if symmetric:
                 # Hits of later panels are those panels' too, and what earlier ones found is not final.
-                found += [Hits(hit.candidate, hit.node, hit.score) for hit in found[1:]] + kept
+                found += [hit.turned() for hit in found[1:]] + kept
                 kept = []
-            kept.append(_strongest(_permitted(_joined(found), forbidden), most))
+            kept.append(_strongest(_permitted(Hits.joined(found), forbidden), most))
             done += len(a.variables)
             if progress is not None:
                 progress(done)
-    return _joined(kept)
-
-
-def _joined(parts: list[Hits]) -> Hits:
-    return Hits(*(torch.cat([getattr(p, name) for p in parts]) for name in ("node", "candidate", "score")))
+    return Hits.joined(kept)
 
 
 def _permitted(hits: Hits, forbidden: Tensor | None) -> Hits:
@@ -149,24 +174,23 @@ def _permitted(hits: Hits, forbidden: Tensor | None) -> Hits:
     ordered = torch.cat([forbidden, forbidden.flip(1)]).to(hits.node)
     base = 1 << 31
     keep = ~torch.isin(hits.node * base + hits.candidate, ordered[:, 0] * base + ordered[:, 1])
-    return Hits(hits.node[keep], hits.candidate[keep], hits.score[keep])
+    return hits.take(keep)
 
 
-def _block(a: Panel, b: Panel, level: float) -> Hits:
+def _block(a: Panel, b: Panel, alpha: float) -> Hits:
     n, k, m = a.rows.shape[1], a.width, b.width
     product = (a.rows @ b.rows.T).reshape(k, len(a.variables), m, len(b.variables))
     fine, coarse = _sums(product, a.coarse, b.coarse)
     df, coarse_df = k * m, a.coarse * b.coarse
-    far = fine > n * float(chi2.isf(level, df))
+    far = fine > n * float(chi2.isf(alpha, df))
     if coarse is not fine:
-        far |= coarse > n * float(chi2.isf(level, coarse_df))
+        far |= coarse > n * float(chi2.isf(alpha, coarse_df))
     row, column = far.nonzero(as_tuple=True)
     node, candidate = a.variables[row], b.variables[column]
     score = torch.maximum(
         _normal_score(fine[row, column] / n, df), _normal_score(coarse[row, column] / n, coarse_df)
     )
-    other = node != candidate
-    return Hits(node[other], candidate[other], score[other])
+    return Hits(node, candidate, score).take(node != candidate)
 
 
 def _sums(product: Tensor, coarse_k: int, coarse_m: int) -> tuple[Tensor, Tensor]:
@@ -189,7 +213,8 @@ def _sums(product: Tensor, coarse_k: int, coarse_m: int) -> tuple[Tensor, Tensor
 def _normal_score(statistic: Tensor, df: int) -> Tensor:
     """Return the Wilson-Hilferty normal score, which makes statistics of different degrees comparable."""
     spread = 2.0 / (9.0 * df)
-    return ((statistic / df).pow(1.0 / 3.0) - (1.0 - spread)) / spread**0.5
+    root: Tensor = torch.pow(statistic / df, 1.0 / 3.0)
+    return (root - (1.0 - spread)) / math.sqrt(spread)
 
 
 def _strongest(hits: Hits, most: int) -> Hits:
@@ -201,12 +226,15 @@ def _strongest(hits: Hits, most: int) -> Hits:
     fresh[1:] = node[1:] != node[:-1]
     index = torch.arange(len(node), device=node.device)
     keep = index - torch.cummax(torch.where(fresh, index, 0), dim=0).values < most
-    return Hits(node[keep], hits.candidate[order][keep], hits.score[order][keep])
+    return hits.take(order[keep])
 
 
 @contextmanager
-def _fast_products() -> Iterator[None]:
-    """Allow tensor cores for the screen, whose survivors are tested again in double precision."""
+def _fast_products(panels: list[Panel]) -> Iterator[None]:
+    """Allow tensor cores for the screen on a GPU, whose survivors are tested again in double precision."""
+    if not panels or panels[0].rows.device.type != "cuda":
+        yield
+        return
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = True
     try:

@@ -1,13 +1,13 @@
-r"""What a set of variables says about another one: ridge regression on flexible functions of the set.
+r"""Design matrices of conditioning sets, and ridge regressions on them.
 
-The design of a conditioning set S is
+The design matrix of a set S is
 
 .. math:: F(x_S) = [\,z_k,\ \cos m\pi u_k\ (m = 1..W)\,]_{k \in S\ \text{continuous}},\ [\text{indicators}],\
-          [\text{products of functions of several members}]
+          [\text{interactions}]
 
 with one indicator per configuration of the discrete members where their joint table is small against the rows
-(the regression is then exact), and one per level otherwise; for the products see `products`. All sets of one shape are
-regressed in one batch.
+(the regression is then exact), and one per level otherwise; for what several members say together see `interactions`.
+All sets of one shape are regressed in one batch.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ from torch import Tensor
 
 from gpmnet.checks import check_number
 from gpmnet.columns.features import Features, gather
-from gpmnet.testing.interactions import Shape, fitting, functions, n_products, products
+from gpmnet.columns.functions import Scores, design_functions, feature_functions
+from gpmnet.parts import Part
+from gpmnet.testing.interactions import SetShape, fitting_shape, interactions, n_interactions
 
 
 @dataclass(frozen=True)
-class DesignOptions:
+class DesignOptions(Part):
     """How flexible the regressions are.
 
     Attributes
     ----------
     n_cosines : int
         W, cosines of the rank per continuous variable; 2 n^0.15 (6 for 1,000 rows, 8 for 10,000) in the engine.
-    product_share : float
+    interaction_share : float
         Products of functions of several members of a set, as a share of the rows, ten at least ...
-    most_products : int
+    most_interactions : int
         ... and at most this many.
     ridge : float
         Penalty relative to the variance of a standardised column.
@@ -45,23 +47,32 @@ class DesignOptions:
     """
 
     n_cosines: int = 6
-    product_share: float = 0.1
-    most_products: int = 200
+    interaction_share: float = 0.1
+    most_interactions: int = 200
     ridge: float = 1e-3
     rows_per_cell: int = 10
     most_cells: int = 256
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_number(self, "n_cosines", 0, integer=True)
-        check_number(self, "product_share", 0.0, 1.0)
-        check_number(self, "most_products", 0, integer=True)
+        check_number(self, "interaction_share", 0.0, 1.0)
+        check_number(self, "most_interactions", 0, integer=True)
         check_number(self, "ridge", 0.0, open_low=True)
         check_number(self, "rows_per_cell", 1, integer=True)
         check_number(self, "most_cells", 0, integer=True)
 
-    def n_products(self, n: int) -> int:
-        """Return how many products a set may have, with n rows."""
-        return int(min(self.most_products, max(10, self.product_share * n)))
+    def n_interactions(self, n: int) -> int:
+        """Return how many interactions a set may have, with n rows."""
+        return int(min(self.most_interactions, max(10, self.interaction_share * n)))
+
+    def n_cells(self, n: int) -> float:
+        """Return how many cells a joint table may have to be saturated, with n rows."""
+        return min(n / self.rows_per_cell, self.most_cells)
+
+    def most_members(self, n: int) -> int:
+        """Return how many continuous members a set may have so that its design takes at most a quarter of n rows."""
+        return int(max(1, (n / 4 - self.n_interactions(n)) // (1 + self.n_cosines)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +93,12 @@ class Regression:
     factor: Tensor
     df: Tensor
 
+    @property
+    def left(self) -> Tensor:
+        """The share of the rows that the regressions leave free, (b,)."""
+        n = self.design.shape[1]
+        return (n - self.df) / n
+
     def fitted(self, targets: Tensor) -> Tensor:
         """Return the fitted values of centred targets of shape (b, n, q), without their means."""
         if self.design.shape[2] == 0:
@@ -95,52 +112,124 @@ class Regression:
         return centred - self.fitted(centred)
 
 
-def batches(features: Features, given: Tensor, options: DesignOptions, budget: int) -> Iterator[Tensor]:
-    """Split conditioning sets (B, s; -1 pads) into batches of one shape whose designs fit the budget.
+@dataclass(frozen=True, eq=False)
+class Designs:
+    """The design matrices of conditioning sets over the rows of a table."""
 
-    `budget` is the number of values that a batch's designs may hold. Yields positions among the B sets.
-    """
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for at, key in enumerate(_keys(features, given, options).tolist()):
-        groups.setdefault(tuple(key), []).append(at)
-    for key, members in groups.items():
-        read = _Key.of(key, options)
-        size = max(1, budget // (features.n * max(1, read.n_columns(options))))
-        for start in range(0, len(members), size):
-            yield torch.tensor(members[start : start + size], device=given.device)
+    features: Features
+    options: DesignOptions
 
+    def batches(self, given: Tensor, budget: int) -> Iterator[Tensor]:
+        """Split conditioning sets (B, s; -1 pads) into batches of one shape whose designs fit the budget.
 
-def regress(features: Features, given: Tensor, options: DesignOptions) -> Regression:
-    """Return the regressions on a batch of conditioning sets of one shape, (b, s; -1 pads).
+        `budget` is the number of values that a batch's designs may hold. Yields positions among the B sets.
+        """
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for at, key in enumerate(self._keys(given).tolist()):
+            groups.setdefault(tuple(key), []).append(at)
+        for key, members in groups.items():
+            columns = _Key.of(key, self.options).n_columns(self.options)
+            size = max(1, budget // (self.features.n * max(1, columns)))
+            for start in range(0, len(members), size):
+                yield torch.tensor(members[start : start + size], device=given.device)
 
-    Time O(b n p^2), memory O(b n p) for p columns.
-    """
-    design = _design(features, given, options)
-    n, p = design.shape[1:]
-    design -= design.mean(dim=1, keepdim=True)  # in place: the design is the largest thing there is
-    spread = torch.linalg.vector_norm(design, dim=1, keepdim=True) / n**0.5
-    design *= torch.where(spread > 1e-6, 1 / spread.clamp(min=1e-6), 0.0)
-    gram = design.mT @ design / n
-    gram.diagonal(dim1=1, dim2=2).add_(options.ridge)
-    factor = torch.linalg.cholesky(gram)
-    if p:
-        eye = torch.eye(p, dtype=factor.dtype, device=factor.device).expand_as(factor)
-        inverse = torch.linalg.solve_triangular(factor, eye, upper=False)
-        df = 1 + p - options.ridge * inverse.square().sum(dim=(1, 2))
-    else:
-        df = torch.ones(len(given), dtype=design.dtype, device=design.device)
-    return Regression(design, factor, df)
+    def regress(self, given: Tensor) -> Regression:
+        """Return the regressions on a batch of conditioning sets of one shape, (b, s; -1 pads).
 
+        Time O(b n p^2), memory O(b n p) for p columns.
+        """
+        ridge, design = self.options.ridge, self._matrix(given)
+        n, p = design.shape[1:]
+        design -= design.mean(dim=1, keepdim=True)  # in place: the design is the largest thing there is
+        spread = torch.linalg.vector_norm(design, dim=1, keepdim=True) / n**0.5
+        design *= torch.where(spread > 1e-6, 1 / spread.clamp(min=1e-6), 0.0)
+        gram = design.mT @ design / n
+        gram.diagonal(dim1=1, dim2=2).add_(ridge)
+        factor = torch.linalg.cholesky(gram)
+        if p:
+            eye = torch.eye(p, dtype=factor.dtype, device=factor.device).expand_as(factor)
+            inverse = torch.linalg.solve_triangular(factor, eye, upper=False)
+            df = 1 + p - ridge * inverse.square().sum(dim=(1, 2))
+        else:
+            df = torch.ones(len(given), dtype=design.dtype, device=design.device)
+        return Regression(design, factor, df)
 
-def table_cells(features: Features, given: Tensor) -> Tensor:
-    """Return the number of cells of the joint table of each set's discrete members, (B,)."""
-    levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], 0)
-    return levels.clamp(min=1).double().prod(dim=1)
+    def cells(self, given: Tensor) -> Tensor:
+        """Return the number of cells of the joint table of each set's discrete members, (B,)."""
+        levels = torch.where(given >= 0, self.features.levels[given.clamp(min=0)], 0)
+        return levels.clamp(min=1).double().prod(dim=1)
 
+    def few_cells(self, given: Tensor) -> Tensor:
+        """Return whether the joint table of each set's discrete members is small against the rows, (B,) of bool."""
+        return self.cells(given) <= self.options.n_cells(self.features.n)
 
-def most_cells(n: int, options: DesignOptions) -> float:
-    """Return how many cells a joint table may have to be saturated."""
-    return min(n / options.rows_per_cell, options.most_cells)
+    def _keys(self, given: Tensor) -> Tensor:
+        """Return the keys of sets (B, s) as rows of numbers, (B, 5 + s); see `_Key`."""
+        levels = torch.where(given >= 0, self.features.levels[given.clamp(min=0)], -1)
+        n_continuous, n_discrete = (levels == 0).sum(dim=1), (levels > 0).sum(dim=1)
+        cells = self.cells(given)
+        saturated = (n_discrete > 1) & self.few_cells(given)
+        widths = (levels - 1).clamp(min=0).sort(dim=1).values
+        kinds = torch.cat([n_continuous[:, None], saturated[:, None].long(), widths], dim=1)
+        unique, place = torch.unique(kinds, dim=0, return_inverse=True)
+        used = [self._used(kind) for kind in unique.tolist()]
+        joint = torch.tensor(used, device=given.device).reshape(len(used), 1 + given.shape[1])[place]
+        rounded = torch.where(saturated, _power_of_two(cells), 0)
+        widest = _power_of_two(widths[:, -1] if given.shape[1] else torch.zeros_like(cells))
+        common = torch.stack([rounded, n_discrete, widest, joint[:, 0], n_continuous], dim=1)
+        return torch.cat([common, joint[:, 1:]], dim=1)
+
+    def _used(self, kind: list[int]) -> list[int]:
+        """Return the degree of the interactions of a kind of set, and the widths of the discrete members in them.
+
+        Degree 1 and no widths where there are none: such sets need not be alike to the last column to share a batch.
+        """
+        n_continuous, saturated, *widths = kind
+        wide = tuple(width for width in widths if width)
+        whole = SetShape(n_continuous, wide, bool(saturated), max(1, self.options.n_cosines))
+        shape, degree = fitting_shape(whole, self.options.n_interactions(self.features.n))
+        if not n_interactions(shape, degree):
+            return [1] + [0] * len(widths)
+        return [degree, *shape.widths, *[0] * (len(widths) - len(shape.widths))]
+
+    def _matrix(self, given: Tensor) -> Tensor:
+        f, n_cosines = self.features, self.options.n_cosines
+        key = _Key.of(self._keys(given[:1])[0].tolist(), self.options)
+        levels = torch.where(given >= 0, f.levels[given.clamp(min=0)], -1)
+        parts: list[Tensor] = []
+        factors: list[Tensor] = []
+        some = n_interactions(key.shape, key.degree) > 0
+        if key.shape.n_continuous:
+            members = given[levels == 0].reshape(len(given), -1)
+            scores = Scores(gather(f.mid_scores, f.score_start[members]))
+            parts += [scores.value(function) for function in design_functions(n_cosines)]
+            if some:
+                joint = [scores.value(function) for function in feature_functions(key.shape.w)]
+                factors.append(torch.stack(joint, dim=3).flatten(2))
+        if key.n_discrete:
+            members = given.gather(1, levels.argsort(dim=1, stable=True))[:, -key.n_discrete :]
+            if key.cells:
+                parts.append(self._saturated(members, key.cells))
+            else:
+                parts.append(gather(f.phi, f.columns(members).flatten(1)))
+            if some:
+                narrow = members[:, : len(key.shape.widths)].T
+                factors += [f.of(member) for member in narrow]
+        if not parts:
+            return f.phi.new_zeros((len(given), f.n, 0), dtype=torch.float64)
+        if some:
+            parts += interactions(torch.cat(factors, dim=2), key.shape, key.degree)
+        return torch.cat(parts, dim=2)
+
+    def _saturated(self, members: Tensor, cells: int) -> Tensor:
+        """Return one indicator a configuration of discrete members (b, s), padded to `cells`: (b, n, cells)."""
+        f = self.features
+        code = torch.zeros((len(members), f.n), dtype=torch.int64, device=members.device)
+        for slot in range(members.shape[1]):
+            member = members[:, slot]
+            code = code * f.levels[member][:, None] + f.codes[:, member].T.long()
+        indicators = torch.zeros((*code.shape, cells), dtype=torch.float64, device=members.device)
+        return indicators.scatter_(2, code[..., None], 1.0)
 
 
 class _Key(NamedTuple):
@@ -153,101 +242,31 @@ class _Key(NamedTuple):
     n_discrete, wide : int
         Number of discrete members, and the columns of the widest, rounded up.
     degree : int
-        Highest degree of products, 1 if there are none.
-    shape : Shape
-        The members that products are made of: all continuous ones, and the discrete ones that are not too wide.
+        Highest degree of interactions, 1 if there are none.
+    shape : SetShape
+        The members that interact: all continuous ones, and the discrete ones that are not too wide.
     """
 
     cells: int
     n_discrete: int
     wide: int
     degree: int
-    shape: Shape
+    shape: SetShape
 
     @classmethod
     def of(cls, row: Sequence[int], options: DesignOptions) -> _Key:
-        """Return what a row of `_keys` tells."""
+        """Return what a row of `Designs._keys` tells."""
         cells, n_discrete, wide, degree, n_continuous, *widths = row
         used = tuple(width for width in widths if width)
-        shape = Shape(n_continuous, used, cells > 0, max(1, options.n_cosines))
+        shape = SetShape(n_continuous, used, cells > 0, max(1, options.n_cosines))
         return cls(cells, n_discrete, wide, degree, shape)
 
     def n_columns(self, options: DesignOptions) -> int:
         """Return the columns of a design, padding included."""
         own = self.shape.n_continuous * (1 + options.n_cosines) + (self.cells or self.n_discrete * self.wide)
-        return own + n_products(self.shape, self.degree)
-
-
-def _keys(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
-    """Return the keys of sets (B, s) as rows of numbers, (B, 5 + s); see `_Key`."""
-    levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], -1)
-    n_continuous, n_discrete = (levels == 0).sum(dim=1), (levels > 0).sum(dim=1)
-    cells = table_cells(features, given)
-    saturated = (n_discrete > 1) & (cells <= most_cells(features.n, options))
-    widths = (levels - 1).clamp(min=0).sort(dim=1).values
-    kinds = torch.cat([n_continuous[:, None], saturated[:, None].long(), widths], dim=1)
-    unique, place = torch.unique(kinds, dim=0, return_inverse=True)
-    used = [_used(kind, features.n, options) for kind in unique.tolist()]
-    products = torch.tensor(used, device=given.device).reshape(len(used), 1 + given.shape[1])[place]
-    rounded = torch.where(saturated, _power_of_two(cells), 0)
-    widest = _power_of_two(widths[:, -1] if given.shape[1] else torch.zeros_like(cells))
-    common = torch.stack([rounded, n_discrete, widest, products[:, 0], n_continuous], dim=1)
-    return torch.cat([common, products[:, 1:]], dim=1)
-
-
-def _used(kind: list[int], n: int, options: DesignOptions) -> list[int]:
-    """Return the degree of the products of a kind of set, and the widths of the discrete members that are in them.
-
-    Degree 1 and no widths where there are no products: such sets need not be alike to the last column to share a batch.
-    """
-    n_continuous, saturated, *widths = kind
-    wide = tuple(width for width in widths if width)
-    whole = Shape(n_continuous, wide, bool(saturated), max(1, options.n_cosines))
-    shape, degree = fitting(whole, options.n_products(n))
-    if not n_products(shape, degree):
-        return [1] + [0] * len(widths)
-    return [degree, *shape.widths, *[0] * (len(widths) - len(shape.widths))]
+        return own + n_interactions(self.shape, self.degree)
 
 
 def _power_of_two(count: Tensor) -> Tensor:
     """Round counts up to a power of two (0 and below to 1)."""
     return (2 ** torch.ceil(torch.log2(count.double().clamp(min=1.0)))).long()
-
-
-def _design(features: Features, given: Tensor, options: DesignOptions) -> Tensor:
-    key = _Key.of(_keys(features, given[:1], options)[0].tolist(), options)
-    levels = torch.where(given >= 0, features.levels[given.clamp(min=0)], -1)
-    parts: list[Tensor] = []
-    factors: list[Tensor] = []
-    some = n_products(key.shape, key.degree) > 0
-    if key.shape.n_continuous:
-        members = given[levels == 0].reshape(len(given), -1)
-        z = gather(features.middle, features.linear_start[members])
-        phase = torch.pi * torch.special.ndtr(z)
-        cosines = [torch.cos(m * phase) for m in range(1, options.n_cosines + 1)]
-        parts += [z, *cosines]
-        if some:
-            factors.append(functions(z, cosines))
-    if key.n_discrete:
-        members = given.gather(1, levels.argsort(dim=1, stable=True))[:, -key.n_discrete :]
-        if key.cells:
-            parts.append(_saturated(features, members, key.cells))
-        else:
-            parts.append(gather(features.phi, features.columns(members).flatten(1)))
-        if some:
-            narrow = members[:, : len(key.shape.widths)].T
-            factors += [gather(features.phi, features.columns(member)) for member in narrow]
-    if not parts:
-        return features.phi.new_zeros((len(given), features.n, 0), dtype=torch.float64)
-    if some:
-        parts += products(torch.cat(factors, dim=2), key.shape, key.degree)
-    return torch.cat(parts, dim=2)
-
-
-def _saturated(features: Features, members: Tensor, cells: int) -> Tensor:
-    code = torch.zeros((len(members), features.n), dtype=torch.int64, device=members.device)
-    for slot in range(members.shape[1]):
-        member = members[:, slot]
-        code = code * features.levels[member][:, None] + features.codes[:, member].T.long()
-    indicators = torch.zeros((*code.shape, cells), dtype=torch.float64, device=members.device)
-    return indicators.scatter_(2, code[..., None], 1.0)

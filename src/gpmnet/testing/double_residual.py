@@ -1,4 +1,4 @@
-r"""The edge test: are two variables dependent once a set of others is known?
+r"""The double-residual test: are two variables dependent once a set of others is known?
 
 The features of both variables are regressed on flexible functions of the set; the mean of the products of the
 two residuals is compared with its distribution under conditional independence:
@@ -23,26 +23,25 @@ the conditional variances may move together.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from gpmnet.columns.features import Features
-from gpmnet.testing.design import DesignOptions, Regression, batches, regress
+from gpmnet.columns.whitening import whitener
+from gpmnet.testing.base import ConditionalTest, PairTests
+from gpmnet.testing.design import Designs, Regression
+from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
+from gpmnet.testing.residuals import BUDGET, Residuals, bounded_residuals, floor, lacking_variance
 
-BUDGET = 1 << 25
-"""Values that the designs of one batch may hold (256 MB in double precision)."""
-_DEAD = 1e-4  # share of a feature's variance below which what the set leaves of it is only rounding
 _MOST_WEIGHTED = 64  # weighted products beyond this many cost more than they could show
 _WIDE = 6  # blocks of more features than this are taken for homoscedastic: their moments are too many to fit
 
 
 @dataclass(frozen=True)
-class TestOptions:
-    """What the test looks for.
+class DoubleResidual(ConditionalTest):
+    """The mean product of what a set leaves of two variables.
 
     Attributes
     ----------
@@ -50,260 +49,159 @@ class TestOptions:
         Whether to weight the products with the members of the conditioning set.
     """
 
-    __test__ = False
     interactions: bool = True
 
-
-def log_chi2_sf(statistic: Tensor, df: Tensor | int) -> Tensor:
-    """Return the log of the chi-square survival function, exact far into the tail."""
-    half, x = torch.as_tensor(df, dtype=torch.float64, device=statistic.device) / 2, statistic.double() / 2
-    plain = torch.special.gammaincc(half, x.clamp(min=0))
-    # Gamma(a, x) ~ x^(a-1) e^-x (1 + (a-1)/x + (a-1)(a-2)/x^2 + ...), used where the function underflows.
-    terms, total = torch.ones_like(x), torch.ones_like(x)
-    safe = x.clamp(min=1.0)
-    for m in range(1, 8):
-        terms = terms * (half - m) / safe
-        total = total + terms
-    tail = (half - 1) * safe.log() - safe - torch.lgamma(half) + total.clamp(min=1e-3).log()
-    return torch.where(plain > 1e-280, plain.clamp(min=1e-300).log(), tail)
-
-
-def combine(log_p: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Return the log of the Cauchy combination of p-values along the last axis.
-
-    NaN entries are left out; the combination of none is 0 (p = 1).
-    """
-    present = ~log_p.isnan()
-    w = present.double() if weights is None else weights * present
-    w = w / w.sum(dim=-1, keepdim=True).clamp(min=1e-12)
-    # A p-value of 1 would outweigh any evidence beside it; a cautious part must not have that power.
-    lp = torch.where(present, log_p, 0.0).clamp(max=math.log(0.99))
-    p = lp.exp()
-    tan = torch.tan((0.5 - p) * torch.pi)
-    # In the far tail tan((1/2 - p) pi) = 1 / (p pi); sums are taken relative to the largest term.
-    log_term = torch.where(
-        lp < -30, -lp - torch.log(torch.tensor(torch.pi, dtype=torch.float64)), tan.abs().log()
-    )
-    sign = torch.where((lp < -30) | (tan > 0), 1.0, -1.0)
-    top = log_term.masked_fill(~present, -torch.inf).amax(dim=-1, keepdim=True).clamp(min=0.0)
-    total = (w * sign * torch.exp(log_term - top)).sum(dim=-1)
-    top = top.squeeze(-1)
-    small = 0.5 - torch.atan(total * torch.exp(top.clamp(max=40.0))) / torch.pi
-    far = -top - total.clamp(min=1e-300).log() - torch.log(torch.tensor(torch.pi, dtype=torch.float64))
-    result = torch.where((top > 20) & (total > 0), far, small.clamp(min=1e-300).log())
-    return torch.where(present.any(dim=-1), result, torch.zeros_like(result))
-
-
-@dataclass(frozen=True, eq=False)
-class PairResults:
-    """Tests of pairs, each of shape (B,).
-
-    Attributes
-    ----------
-    log_p : Tensor
-        Log p-value.
-    strength : Tensor
-        Largest correlation between a combination of one variable's features and one of the other's, given the
-        set: in [0, 1], |partial correlation| for Gaussian data, |phi| for two binary variables.
-    sign : Tensor
-        -1, 0 (no single direction) or 1.
-    information : Tensor
-        How much the rows can say about the pair given the set, as a number of rows.
-    """
-
-    log_p: Tensor
-    strength: Tensor
-    sign: Tensor
-    information: Tensor
-
-
-class EdgeTest:
-    """Tests of pairs given sets, in batches.
-
-    Parameters
-    ----------
-    features : Features
-    design : DesignOptions
-    options : TestOptions
-    """
-
-    def __init__(self, features: Features, design: DesignOptions, options: TestOptions) -> None:
-        self.features, self.design, self.options = features, design, options
-
-    def rank(self, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
+    def rank(self, designs: Designs, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
         """Return log p-values (B, C) of each node against its candidates (-1 pads) given its set.
 
-        Homoscedastic form of the test, for the search: one regression serves all candidates of a node.
+        Homoscedastic form of the test: one regression serves all candidates of a node.
         Time O(B n p (p + C K)), memory O(n (p + C K)) per node in a batch.
         """
+        features = designs.features
         log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=nodes.device)
-        most = BUDGET // (2 * self.features.n * int(self.features.width.max()))  # features and residuals
-        n_candidates = candidates.shape[1]
-        for rows in batches(self.features, given, self.design, BUDGET):
-            for part in rows.split(max(1, most // n_candidates)):
-                regression = regress(self.features, given[part], self.design)
-                for at in torch.arange(n_candidates, device=rows.device).split(max(1, most // len(part))):
-                    log_p[part[:, None], at] = self._rank(
-                        regression, nodes[part], candidates[part[:, None], at]
+        most = BUDGET // (2 * features.n * int(features.width.max()))  # features and residuals
+        slots = torch.arange(candidates.shape[1], device=nodes.device)
+        for rows in designs.batches(given, BUDGET):
+            for part in torch.split(rows, max(1, most // len(slots))):
+                regression = designs.regress(given[part])
+                for at in torch.split(slots, max(1, most // len(part))):
+                    log_p[part[:, None], at] = _rank(
+                        features, regression, nodes[part], candidates[part[:, None], at]
                     )
         return log_p
 
-    def _rank(self, regression: Regression, nodes: Tensor, candidates: Tensor) -> Tensor:
-        f = self.features
-        own = self._bounded(regression, nodes)
-        b, n, k = own.shape
-        columns = f.columns(candidates)  # (b, C, K)
-        raw = f.phi[:, columns.flatten(1)].permute(1, 0, 2).double()
-        residual = regression.residuals(raw).reshape(b, n, *columns.shape[1:])
-        gram = torch.einsum("bnck,bncl->bckl", residual, residual) / n
-        moment = torch.einsum("bnk,bncl->bckl", own, residual) / n**0.5
-        scale = raw.square().mean(dim=1).reshape(columns.shape)
-        white = moment @ _whitener(gram, scale, self._missing(scale, candidates))
-        shrink = ((n - regression.df) / n)[:, None]
-        df_i, df_j = f.width[nodes][:, None], f.width[candidates.clamp(min=0)]
-        fine = log_chi2_sf(white.square().sum(dim=(2, 3)) * shrink, df_i * df_j)
-        coarse_i, coarse_j = self._coarse(nodes), self._coarse(candidates.clamp(min=0))
-        mask = (torch.arange(k, device=own.device) < coarse_i[:, None])[:, None, :, None]
-        mask = mask & (torch.arange(white.shape[3], device=own.device) < coarse_j[..., None])[:, :, None, :]
-        coarse = log_chi2_sf((white.square() * mask).sum(dim=(2, 3)) * shrink, coarse_i[:, None] * coarse_j)
-        joined = combine(torch.stack([fine, coarse], dim=-1))
-        return torch.where(candidates >= 0, joined, torch.zeros_like(joined))
-
-    def pairs(self, first: Tensor, second: Tensor, given: Tensor) -> PairResults:
+    def pairs(self, designs: Designs, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
         """Return the full test of pairs (B,) given sets (B, s; -1 pads).
 
         Time O(B n (p^2 + q^2)) with q = K_i K_j; memory O(n (p + q)) per pair in a batch.
         """
-        results = torch.zeros((4, len(first)), dtype=torch.float64, device=first.device)
-        for rows in batches(self.features, given, self.design, BUDGET):
-            for alike in self._alike(rows, first, second):
-                products = int(self.features.width[first[alike[0]]] * self.features.width[second[alike[0]]])
-                for part in alike.split(
-                    max(1, BUDGET // (2 * self.features.n * max(products, _MOST_WEIGHTED)))
-                ):
-                    regression = regress(self.features, given[part], self.design)
-                    results[:, part] = self._pairs(regression, first[part], second[part], given[part])
-        return PairResults(*results)
+        features = designs.features
+        tests = PairTests.unknown(len(first), first.device)
+        for rows in designs.batches(given, BUDGET):
+            for alike in _alike(features, rows, first, second):
+                products = int(features.width[first[alike[0]]] * features.width[second[alike[0]]])
+                size = max(1, BUDGET // (2 * features.n * max(products, _MOST_WEIGHTED)))
+                for part in torch.split(alike, size):
+                    regression = designs.regress(given[part])
+                    ends = first[part], second[part]
+                    tests.put(part, self._pairs(features, regression, ends, given[part]))
+        return tests
 
-    def _alike(self, rows: Tensor, first: Tensor, second: Tensor) -> list[Tensor]:
-        """Split pairs by widths and kinds, so that a pair's answer does not depend on those beside it."""
-        f = self.features
-        one, two = (f.width[x[rows]] * 2 + (f.levels[x[rows]] > 0) for x in (first, second))
-        key = one * (2 * int(f.width.max()) + 2) + two
-        return [rows[key == k] for k in key.unique()]
-
-    def whitened(self, nodes: Tensor, given: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield some of the nodes and the whitened residual features (b, n, K) that their sets leave of them."""
-        for rows in batches(self.features, given, self.design, BUDGET):
-            yield nodes[rows], self._bounded(regress(self.features, given[rows], self.design), nodes[rows])
-
-    def _pairs(self, regression: Regression, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
-        """Return log p-values, strengths, signs and information as the rows of one tensor."""
-        left = self._residuals(regression, first), self._residuals(regression, second)
-        information = _information(*left, regression.df)
-        u, v = (block.whitened() for block in left)
-        wide_u, wide_v = self.features.width[first], self.features.width[second]
-        shrink = (u.shape[1] - regression.df) / u.shape[1]
+    def _pairs(
+        self, features: Features, regression: Regression, ends: tuple[Tensor, Tensor], given: Tensor
+    ) -> PairTests:
+        left_u, left_v = (Residuals.of(features, regression, end) for end in ends)
+        information = _information(left_u, left_v, regression.df)
+        wide_u, wide_v = (features.width[end] for end in ends)
+        thin_u, thin_v = (features.coarse(end) for end in ends)
+        u, v = left_u.whitened(), left_v.whitened()
         spread = _shared_spread(regression, u, v)
-        main, moments = _statistic(u, v, spread, wide_u * wide_v, shrink)
-        strength = _largest(moments, wide_u + wide_v, shrink * u.shape[1])
+        fine, moments = _statistic(u, v, spread, wide_u * wide_v, regression.left)
+        strength = _largest(moments, wide_u + wide_v, regression.left * features.n)
         linear = moments[:, 0, 0]
-        parts = [main]
-        thin_u, thin_v = self._coarse(first), self._coarse(second)
+        parts = [fine]
         if bool((thin_u * thin_v < wide_u * wide_v).any()):
             u, v = u[:, :, : int(thin_u.max())], v[:, :, : int(thin_v.max())]
             u, v = _masked(u, thin_u), _masked(v, thin_v)
             spread = spread[:, : u.shape[2], : v.shape[2], : u.shape[2], : v.shape[2]]
-            parts.append(_statistic(u, v, spread, thin_u * thin_v, shrink)[0])
-        main = torch.stack(parts, dim=-1)
-        if not self.options.interactions or not bool((given >= 0).any()):
-            sign = self._sign(first, second, linear, strength)
-            return torch.stack([combine(main), strength, sign, information])
-        joint, joint_strength = self._weighted(u, v, given, thin_u, thin_v, shrink)
-        # An edge that lives in an interaction takes its strength from there.
-        strength = torch.where(joint < main.amin(dim=-1), torch.maximum(strength, joint_strength), strength)
-        joined = combine(torch.cat([main, joint[:, None]], dim=-1))
-        sign = self._sign(first, second, linear, strength)
-        return torch.stack([joined, strength, sign, information])
+            parts.append(_statistic(u, v, spread, thin_u * thin_v, regression.left)[0])
+        if self.interactions and bool((given >= 0).any()):
+            coarse = _Coarse(u, v, thin_u, thin_v, regression.left)
+            weighted, joint_strength = _weighted(features, coarse, given)
+            # An edge that lives in an interaction takes its strength from there.
+            is_joint = weighted < torch.stack(parts, dim=-1).amin(dim=-1)
+            strength = torch.where(is_joint, torch.maximum(strength, joint_strength), strength)
+            parts.append(weighted)
+        log_p = cauchy_combination(torch.stack(parts, dim=-1))
+        return PairTests(log_p, strength, _sign(features, ends, linear, strength), information)
 
-    def _weighted(
-        self, u: Tensor, v: Tensor, given: Tensor, thin_u: Tensor, thin_v: Tensor, shrink: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Return the joined log p-values and the largest strengths of the products weighted by each member."""
-        log_ps, strengths = [], []
-        for slot in range(given.shape[1]):
-            members = given[:, slot]
-            thin_w = self._coarse(members.clamp(min=0))
-            used = ((members >= 0) & (thin_u * thin_v * thin_w <= _MOST_WEIGHTED)).nonzero()[:, 0]
-            log_p, strength = torch.full_like(shrink, torch.nan), torch.zeros_like(shrink)
-            if len(used):
-                weighted = (v[used][..., :, None] * self._weights(members[used])[..., None, :]).flatten(2)
-                df, width = (thin_u * thin_v * thin_w)[used], (thin_u + thin_v * thin_w)[used]
-                log_p[used], moments = _statistic(u[used], weighted, None, df, shrink[used], trust=2 / 3)
-                strength[used] = _largest(moments, width, shrink[used] * u.shape[1])
-            log_ps.append(log_p)
-            strengths.append(strength)
-        stacked = torch.stack(log_ps, dim=-1)
-        none = stacked.isnan().all(dim=-1)
-        return combine(stacked).masked_fill(none, torch.nan), torch.stack(strengths).amax(dim=0)
 
-    def _sign(self, first: Tensor, second: Tensor, linear: Tensor, strength: Tensor) -> Tensor:
-        """Return the sign of the first features' correlation where it makes up most of the strength.
+def _rank(features: Features, regression: Regression, nodes: Tensor, candidates: Tensor) -> Tensor:
+    own = bounded_residuals(features, regression, nodes)
+    b, n, k = own.shape
+    columns = features.columns(candidates)  # (b, C, K)
+    raw = features.phi[:, columns.flatten(1)].permute(1, 0, 2).double()
+    residual = regression.residuals(raw).reshape(b, n, *columns.shape[1:])
+    gram = torch.einsum("bnck,bncl->bckl", residual, residual) / n
+    moment = torch.einsum("bnk,bncl->bckl", own, residual) / n**0.5
+    variance = raw.square().mean(dim=1).reshape(columns.shape)
+    lacking = lacking_variance(features, variance, candidates)
+    square = (moment @ whitener(gram, floor(variance, lacking))).square()
+    others = candidates.clamp(min=0)
+    shrink = regression.left[:, None]
+    df_i, df_j = features.width[nodes][:, None], features.width[others]
+    fine = log_chi2_sf(square.sum(dim=(2, 3)) * shrink, df_i * df_j)
+    thin_i, thin_j = features.coarse(nodes)[:, None], features.coarse(others)
+    mask = (torch.arange(k, device=own.device) < thin_i)[:, None, :, None]
+    mask = mask & (torch.arange(square.shape[3], device=own.device) < thin_j[..., None])[:, :, None, :]
+    coarse = log_chi2_sf((square * mask).sum(dim=(2, 3)) * shrink, thin_i * thin_j)
+    joined = cauchy_combination(torch.stack([fine, coarse], dim=-1))
+    return torch.where(candidates >= 0, joined, torch.zeros_like(joined))
 
-        A variable with three or more unordered levels has no direction, hence no sign.
-        """
-        levels = self.features.levels
-        directed = (levels[first] <= 2) & (levels[second] <= 2)
-        return torch.where(directed & (linear.abs() >= 0.7 * strength), linear.sign(), 0.0)
 
-    def _coarse(self, variables: Tensor) -> Tensor:
-        """Return how many of a variable's features the coarse test uses: one, or all of a discrete variable's."""
-        levels = self.features.levels[variables]
-        return torch.where(levels > 0, levels - 1, 1)
-
-    def _weights(self, members: Tensor) -> Tensor:
-        """Return the first features of one member of each set, standardised, (b, n, k)."""
-        columns = self.features.columns(members)
-        columns = columns[:, : int(self._coarse(members.clamp(min=0)).max())]
-        raw = self.features.phi[:, columns].permute(1, 0, 2).double()
-        raw = _masked(raw, self._coarse(members.clamp(min=0)))
-        gram = raw.mT @ raw / raw.shape[1]
-        return raw @ _whitener(gram, gram.diagonal(dim1=1, dim2=2))
-
-    def _residuals(self, regression: Regression, variables: Tensor) -> _Residuals:
-        """Return what the sets leave of one variable each."""
-        raw = self.features.phi[:, self.features.columns(variables)].permute(1, 0, 2).double()
-        return _Residuals(regression.residuals(raw), raw.square().mean(dim=1))
-
-    def _bounded(self, regression: Regression, variables: Tensor) -> Tensor:
-        """Return what the sets leave of one variable each, whitened as far as spikes of tied columns stay bounded."""
-        left = self._residuals(regression, variables)
-        return left.whitened(self._missing(left.variance, variables))
-
-    def _missing(self, variance: Tensor, variables: Tensor) -> Tensor:
-        """Return what features (..., K) of continuous variables (...) lack of unit variance, 0 for discrete ones."""
-        continuous = (self.features.levels[variables.clamp(min=0)] == 0)[..., None]
-        return torch.where(continuous & (variance > 0), (1 - variance).clamp(min=0.0), 0.0)
+def _alike(features: Features, rows: Tensor, first: Tensor, second: Tensor) -> list[Tensor]:
+    """Split pairs by widths and kinds, so that a pair's answer does not depend on those beside it."""
+    one, two = features.alike(first[rows]), features.alike(second[rows])
+    key = one * (2 * int(features.width.max()) + 2) + two
+    return [rows[key == k] for k in torch.unique(key)]
 
 
 @dataclass(frozen=True, eq=False)
-class _Residuals:
-    """Residual features of one variable a set, (b, n, K), and the variances of the features, (b, K)."""
+class _Coarse:
+    """The first whitened residual features of pairs: u (b, n, k), v (b, n, m), how many of each (b,), `Regression.left`."""
 
-    value: Tensor
-    variance: Tensor
-
-    def whitened(self, missing: Tensor | None = None) -> Tensor:
-        """Return them whitened in their order; see `_whitener`."""
-        gram = self.value.mT @ self.value / self.value.shape[1]
-        return self.value @ _whitener(gram, self.variance, missing)
-
-    def left(self) -> Tensor:
-        """Return, row by row, the squared residuals as a share of the variable's variance, (b, n)."""
-        return self.value.square().sum(dim=2) / self.variance.sum(dim=1, keepdim=True).clamp(min=1e-12)
+    u: Tensor
+    v: Tensor
+    thin_u: Tensor
+    thin_v: Tensor
+    shrink: Tensor
 
 
-def _information(u: _Residuals, v: _Residuals, df: Tensor) -> Tensor:
+def _weighted(features: Features, pairs: _Coarse, given: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the joined log p-values and the largest strengths of the products weighted by each member."""
+    log_ps, strengths = [], []
+    for members in given.T:
+        thin_w = features.coarse(members.clamp(min=0))
+        df = pairs.thin_u * pairs.thin_v * thin_w
+        used = ((members >= 0) & (df <= _MOST_WEIGHTED)).nonzero()[:, 0]
+        log_p, strength = torch.full_like(pairs.shrink, torch.nan), torch.zeros_like(pairs.shrink)
+        if len(used):
+            u, v, shrink = pairs.u[used], pairs.v[used], pairs.shrink[used]
+            weighted = (v[..., :, None] * _weights(features, members[used])[..., None, :]).flatten(2)
+            log_p[used], moments = _statistic(u, weighted, None, df[used], shrink, trust=2 / 3)
+            width = (pairs.thin_u + pairs.thin_v * thin_w)[used]
+            strength[used] = _largest(moments, width, shrink * u.shape[1])
+        log_ps.append(log_p)
+        strengths.append(strength)
+    stacked = torch.stack(log_ps, dim=-1)
+    none = stacked.isnan().all(dim=-1)
+    return cauchy_combination(stacked).masked_fill(none, torch.nan), torch.stack(strengths).amax(dim=0)
+
+
+def _weights(features: Features, members: Tensor) -> Tensor:
+    """Return the first features of one member of each set, standardised, (b, n, k)."""
+    thin = features.coarse(members)
+    raw = _masked(_first(features, members, int(thin.max())), thin)
+    gram = raw.mT @ raw / raw.shape[1]
+    return raw @ whitener(gram, floor(gram.diagonal(dim1=1, dim2=2)))
+
+
+def _first(features: Features, variables: Tensor, count: int) -> Tensor:
+    """Return the first features of one variable a batch entry, (b,) to (b, n, count), in double precision."""
+    return features.phi[:, features.columns(variables)[:, :count]].permute(1, 0, 2).double()
+
+
+def _sign(features: Features, ends: tuple[Tensor, Tensor], linear: Tensor, strength: Tensor) -> Tensor:
+    """Return the sign of the first features' correlation where it makes up most of the strength.
+
+    A variable with three or more unordered levels has no direction, hence no sign.
+    """
+    first, second = (features.levels[end] for end in ends)
+    directed = (first <= 2) & (second <= 2)
+    return torch.where(directed & (linear.abs() >= 0.7 * strength), linear.sign(), 0.0)
+
+
+def _information(u: Residuals, v: Residuals, df: Tensor) -> Tensor:
     r"""Return how much the rows can say about pairs given their sets, (b,).
 
     The Fisher information about a given local interaction of the pair is proportional to
@@ -315,20 +213,6 @@ def _information(u: _Residuals, v: _Residuals, df: Tensor) -> Tensor:
 
 def _masked(block: Tensor, width: Tensor) -> Tensor:
     return block * (torch.arange(block.shape[2], device=block.device) < width[:, None])[:, None, :]
-
-
-def _whitener(gram: Tensor, scale: Tensor, missing: Tensor | None = None) -> Tensor:
-    """Return upper triangular W with W' C W = I for covariances C with a floor relative to the features' variances.
-
-    What a set explains to the last bit is thereby shrunk to nothing instead of blown up; padded features,
-    whose variance is zero, stay zero. `missing` is added to the floor.
-    """
-    floor = torch.where(scale > 0, _DEAD * scale, 1.0)
-    if missing is not None:
-        floor = floor + missing
-    root = torch.linalg.cholesky(gram + torch.diag_embed(floor))
-    eye = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device).expand_as(gram)
-    return torch.linalg.solve_triangular(root, eye, upper=False).mT
 
 
 def _shared_spread(regression: Regression, u: Tensor, v: Tensor) -> Tensor:
@@ -372,6 +256,7 @@ def _largest(moments: Tensor, widths: Tensor, left: Tensor) -> Tensor:
 
     `left` is the number of rows less the degrees of freedom spent on the set.
     """
-    raw = torch.linalg.matrix_norm(moments, ord=2).clamp(max=1.0).square()
+    raw: Tensor = torch.linalg.matrix_norm(moments, ord=2)
+    raw = raw.clamp(max=1.0).square()
     chance = ((widths - 2).clamp(min=0) / left).clamp(max=0.9)
     return ((raw - chance) / (1 - chance)).clamp(min=0.0).sqrt()

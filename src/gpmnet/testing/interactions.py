@@ -1,4 +1,4 @@
-r"""What the members of a set say together: products of functions of several of them.
+r"""Interactions of the members of a conditioning set: products of functions of several of them.
 
 A continuous member has the functions :math:`c \tanh(z / c), \cos 2\pi u, \ldots, \cos W\pi u` of degree 1, 2, ..., W; a
 discrete one its centred indicators, of degree 1. A product of functions of two or more members has the sum of their
@@ -19,11 +19,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpmnet.columns.features import CLIP
 
-
-class Shape(NamedTuple):
-    """What decides which products a set has.
+class SetShape(NamedTuple):
+    """What decides which interactions a set has.
 
     Attributes
     ----------
@@ -44,15 +42,15 @@ class Shape(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 14)
-def fitting(shape: Shape, most: int) -> tuple[Shape, int]:
+def fitting_shape(shape: SetShape, most: int) -> tuple[SetShape, int]:
     """Return the shape less its widest discrete members, as many as must go for products to fit, and their degree.
 
     Members of the same width stay or go together.
 
     Examples
     --------
-    >>> fitting(Shape(2, (1, 40), False, w=6), most=30)
-    (Shape(n_continuous=2, widths=(1,), saturated=False, w=6), 5)
+    >>> fitting_shape(SetShape(2, (1, 40), False, w=6), most=30)
+    (SetShape(n_continuous=2, widths=(1,), saturated=False, w=6), 5)
     """
     degree = highest_degree(shape, most)
     while degree < 2 and shape.widths:
@@ -61,14 +59,14 @@ def fitting(shape: Shape, most: int) -> tuple[Shape, int]:
     return shape, degree
 
 
-def highest_degree(shape: Shape, most: int) -> int:
+def highest_degree(shape: SetShape, most: int) -> int:
     """Return the highest total degree up to which there are at most `most` products; 1 stands for none.
 
     Examples
     --------
     Of two continuous members there is one product of degree 2 and two of degree 3.
 
-    >>> highest_degree(Shape(2, (), False, w=6), most=3)
+    >>> highest_degree(SetShape(2, (), False, w=6), most=3)
     3
     """
     # Generating functions: coefficient q counts the products of degree q.
@@ -88,7 +86,7 @@ def highest_degree(shape: Shape, most: int) -> int:
 
 
 @lru_cache(maxsize=1 << 12)
-def factors(shape: Shape, degree: int) -> tuple[Tensor, ...]:
+def factors(shape: SetShape, degree: int) -> tuple[Tensor, ...]:
     """Return which columns are multiplied: a tensor (products, factors) for 2, 3, ... factors.
 
     Columns are counted member by member, the w functions of each continuous one first, then the discrete ones'.
@@ -121,20 +119,12 @@ def _columns(choices: list[list[tuple[int, int]]], degree: int) -> Iterator[tupl
                 yield (column, *rest)
 
 
-def n_products(shape: Shape, degree: int) -> int:
+def n_interactions(shape: SetShape, degree: int) -> int:
     """Return how many products there are up to a degree."""
     return sum(len(columns) for columns in factors(shape, degree))
 
 
-def functions(z: Tensor, cosines: list[Tensor]) -> Tensor:
-    """Return the functions of degree 1, 2, ... of continuous members, member by member: (b, n, c w).
-
-    `z` and each of `cosines`, of pi u, 2 pi u, ..., have shape (b, n, c).
-    """
-    return torch.stack([CLIP * torch.tanh(z / CLIP), *cosines[1:]], dim=3).flatten(2)
-
-
-def products(columns: Tensor, shape: Shape, degree: int) -> list[Tensor]:
+def interactions(columns: Tensor, shape: SetShape, degree: int) -> list[Tensor]:
     """Return the products of the members' columns (b, n, ...), in the order of `factors`, by number of factors."""
     found = []
     for index in factors(shape, degree):

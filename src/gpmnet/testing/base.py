@@ -1,0 +1,125 @@
+"""What a test of conditional independence is.
+
+To add one, write a subclass of `ConditionalTest` with the method `pairs` and give an object of it to
+`LocalOptions(test=...)`; override `rank` where many candidates of one node can be ranked faster.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from gpmnet.parts import Part
+from gpmnet.testing.design import Designs
+
+
+@dataclass(frozen=True, eq=False)
+class PairTests:
+    """Tests of pairs, each of shape (B,), in double precision.
+
+    Attributes
+    ----------
+    log_p : Tensor
+        Log p-value.
+    strength : Tensor
+        Largest correlation between a combination of one variable's features and one of the other's, given the
+        set: in [0, 1], |partial correlation| for Gaussian data, |phi| for two binary variables.
+    sign : Tensor
+        -1, 0 (no single direction) or 1.
+    information : Tensor
+        How much the rows can say about the pair given the set, as a number of rows.
+    """
+
+    log_p: Tensor
+    strength: Tensor
+    sign: Tensor
+    information: Tensor
+
+    @classmethod
+    def unknown(cls, count: int, device: torch.device) -> Self:
+        """Return tests that have not been done: everything is NaN."""
+        return cls(
+            *(torch.full((count,), torch.nan, dtype=torch.float64, device=device) for _ in fields(cls))
+        )
+
+    def __len__(self) -> int:
+        return len(self.log_p)
+
+    def take(self, at: Tensor) -> Self:
+        """Return the tests of some of the pairs."""
+        return type(self)(*(value[at] for value in self._tensors()))
+
+    def put(self, at: Tensor, tests: PairTests) -> None:
+        """Replace the tests of some of the pairs, in place."""
+        for value, new in zip(self._tensors(), tests._tensors(), strict=True):
+            value[at] = new
+
+    def copy(self) -> Self:
+        """Return tests that can be changed without changing these."""
+        return type(self)(*(value.clone() for value in self._tensors()))
+
+    def where(self, keep: Tensor, other: PairTests) -> Self:
+        """Return these tests where `keep`, (B,) of bool, and the other ones elsewhere."""
+        both = zip(self._tensors(), other._tensors(), strict=True)
+        return type(self)(*(torch.where(keep, mine, theirs) for mine, theirs in both))
+
+    def with_log_p(self, log_p: Tensor) -> Self:
+        """Return the same tests with other p-values."""
+        return type(self)(log_p, self.strength, self.sign, self.information)
+
+    def _tensors(self) -> list[Tensor]:
+        return [self.log_p, self.strength, self.sign, self.information]
+
+
+class ConditionalTest(Part, ABC):
+    """A test of whether two variables are independent given a set of others, for many pairs at once.
+
+    A frozen dataclass of its settings; the rows come with `Designs`, where sets are (B, s) positions, -1 pads.
+    """
+
+    @abstractmethod
+    def pairs(self, designs: Designs, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
+        """Return the full test of pairs (B,) given sets (B, s; -1 pads)."""
+
+    def rank(self, designs: Designs, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
+        """Return log p-values (B, C) of each node (B,) against its candidates (B, C; -1 pads) given its set (B, s).
+
+        For the search, which needs an order and an entry level, not the last digit.
+        """
+        node, slot = (candidates >= 0).nonzero(as_tuple=True)
+        log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=nodes.device)
+        log_p[node, slot] = self.pairs(designs, nodes[node], candidates[node, slot], given[node]).log_p
+        return log_p
+
+
+@dataclass(frozen=True, eq=False)
+class BoundTest:
+    """A test and the rows that it tests."""
+
+    test: ConditionalTest
+    designs: Designs
+
+    def pairs(self, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
+        """Return the full test of pairs (B,) given sets (B, s; -1 pads)."""
+        return self.test.pairs(self.designs, first, second, packed(given))
+
+    def rank(self, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
+        """Return log p-values (B, C) of nodes against their candidates given their sets."""
+        return self.test.rank(self.designs, nodes, candidates, packed(given))
+
+
+def packed(sets: Tensor, width: int | None = None) -> Tensor:
+    """Move the members of each set to the front, keeping their order, and cut what no set uses."""
+    order = torch.argsort((sets < 0).int(), dim=1, stable=True)
+    packed = sets.gather(1, order)
+    return trimmed(packed) if width is None else packed[:, :width]
+
+
+def trimmed(sets: Tensor) -> Tensor:
+    """Cut the columns that no set uses."""
+    used = (sets >= 0).any(dim=0).sum()
+    return sets[:, : int(used)]

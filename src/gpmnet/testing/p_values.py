@@ -1,0 +1,47 @@
+"""P-values on the log scale, exact far into the tail, and how several become one."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+_LOG_PI = math.log(math.pi)
+
+
+def log_chi2_sf(statistic: Tensor, df: Tensor | int) -> Tensor:
+    """Return the log of the chi-square survival function, exact far into the tail."""
+    half, x = torch.as_tensor(df, dtype=torch.float64, device=statistic.device) / 2, statistic.double() / 2
+    plain = torch.special.gammaincc(half, x.clamp(min=0))
+    # Gamma(a, x) ~ x^(a-1) e^-x (1 + (a-1)/x + (a-1)(a-2)/x^2 + ...), used where the function underflows.
+    terms, total = torch.ones_like(x), torch.ones_like(x)
+    safe = x.clamp(min=1.0)
+    for m in range(1, 8):
+        terms = terms * (half - m) / safe
+        total = total + terms
+    tail = (half - 1) * safe.log() - safe - torch.lgamma(half) + total.clamp(min=1e-3).log()
+    return torch.where(plain > 1e-280, plain.clamp(min=1e-300).log(), tail)
+
+
+def cauchy_combination(log_p: Tensor) -> Tensor:
+    """Return the log of the Cauchy combination (Liu and Xie 2020) of p-values along the last axis.
+
+    NaN entries are left out; the combination of none is 0 (p = 1).
+    """
+    present = ~log_p.isnan()
+    weight = present.double()
+    weight = weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)
+    # A p-value of 1 would outweigh any evidence beside it; a cautious part must not have that power.
+    lp = torch.where(present, log_p, 0.0).clamp(max=math.log(0.99))
+    tan = torch.tan((0.5 - lp.exp()) * torch.pi)
+    # In the far tail tan((1/2 - p) pi) = 1 / (p pi); sums are taken relative to the largest term.
+    log_term = torch.where(lp < -30, -lp - _LOG_PI, tan.abs().log())
+    sign = torch.where((lp < -30) | (tan > 0), 1.0, -1.0)
+    top = log_term.masked_fill(~present, -torch.inf).amax(dim=-1, keepdim=True).clamp(min=0.0)
+    total = (weight * sign * torch.exp(log_term - top)).sum(dim=-1)
+    top = top.squeeze(-1)
+    small = 0.5 - torch.atan(total * torch.exp(top.clamp(max=40.0))) / torch.pi
+    far = -top - total.clamp(min=1e-300).log() - _LOG_PI
+    result = torch.where((top > 20) & (total > 0), far, small.clamp(min=1e-300).log())
+    return torch.where(present.any(dim=-1), result, torch.zeros_like(result))

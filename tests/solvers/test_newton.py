@@ -1,0 +1,62 @@
+"""Damped Newton steps: they reach the minimum of every problem of a batch, and say where they did not."""
+
+import pytest
+import torch
+
+from gpmnet.solvers.newton import minimise
+
+
+class Quartic:
+    """(theta - target)^4 + (theta - target)^2, one coefficient a problem."""
+
+    convex = True
+
+    def __init__(self, target):
+        self.target = torch.tensor(target, dtype=torch.float64)[:, None, None]
+
+    def loss(self, theta):
+        gap = theta - self.target
+        return (gap**4 + gap**2).sum(dim=(1, 2))
+
+    def derivatives(self, theta):
+        gap = theta - self.target
+        return (4 * gap**3 + 2 * gap)[:, 0], 12 * gap**2 + 2
+
+    def reach(self, step):
+        return step.abs().amax(dim=(1, 2))
+
+
+class DoubleWell(Quartic):
+    """(theta^2 - target)^2: not convex between its two minima."""
+
+    convex = False
+
+    def loss(self, theta):
+        return ((theta**2 - self.target) ** 2).sum(dim=(1, 2))
+
+    def derivatives(self, theta):
+        return (4 * theta * (theta**2 - self.target))[:, 0], 12 * theta**2 - 4 * self.target
+
+
+def start(b):
+    return torch.full((b, 1, 1), 0.3, dtype=torch.float64)
+
+
+def test_every_problem_reaches_its_minimum():
+    found = minimise(Quartic([-2.0, 0.3, 50.0]), start(3), 100)
+    torch.testing.assert_close(found.theta.flatten(), torch.tensor([-2.0, 0.3, 50.0], dtype=torch.float64))
+    assert found.converged.all()
+    assert 1 < found.n_steps < 100
+
+
+def test_negative_curvature_is_left_downhill():
+    found = minimise(DoubleWell([1.0, 4.0]), start(2), 100)
+    torch.testing.assert_close(found.theta.flatten(), torch.tensor([1.0, 2.0], dtype=torch.float64))
+    assert found.converged.all()
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_cap_is_told_for_the_problems_that_it_stopped(most):
+    found = minimise(Quartic([0.3, 50.0]), start(2), most)
+    assert found.n_steps == most
+    assert found.converged.tolist() == [True, False]
