@@ -13,7 +13,7 @@ from gpmnet.errors import InputError
 from gpmnet.network import MarkovNetwork
 from gpmnet.network.network import Pairs
 from gpmnet.simulate import SIMULATORS, simulate
-from gpmnet.simulate.base import undirected
+from gpmnet.graphs import undirected
 from gpmnet.table import load_table
 
 

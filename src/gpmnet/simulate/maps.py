@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
-from gpmnet.simulate.base import Values
+from gpmnet.simulate.base import FloatType, Values
 from gpmnet.simulate.gaussian import GaussianLaw
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -69,7 +69,7 @@ class MappedLaw:
     latent: GaussianLaw
     maps: tuple[str, ...]
 
-    def draw(self, n: int, rng: np.random.Generator, dtype: str) -> Values:
+    def draw(self, n: int, rng: np.random.Generator, dtype: FloatType) -> Values:
         """Draw n rows."""
         values = self.latent.draw(n, rng, dtype)
         for at, name in enumerate(self.maps):
