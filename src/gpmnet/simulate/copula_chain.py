@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpmnet.checks import check_choice
-from gpmnet.simulate.base import DTYPES, Simulation, Simulator, column_names, float_type, generators
-from gpmnet.simulate.gaussian import chain_law, check_rho
+from gpmnet.simulate.base import DTYPES, Simulation, Simulator, float_type, generators
+from gpmnet.simulate.gaussian import chain_law, check_rho, with_law
 from gpmnet.simulate.maps import MappedLaw
 
 MARGINALS = ("exponential", "laplace", "uniform", "gumbel", "cauchy")
@@ -49,14 +49,5 @@ class CopulaChain(Simulator):
     def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
         (for_sample,) = generators(seed, 1)
         law = MappedLaw(chain_law(d, self.rho), MARGINALS)
-        return Simulation(
-            name=self.name,
-            names=column_names(d),
-            values=law.draw(n, for_sample, float_type(self.dtype)),
-            kinds=(kind,) * d,
-            truth=law.latent.graph(),
-            parameters=self._parameters(d, n, seed, kind, marginals=list(MARGINALS)),
-            levels=(0,) * d,
-            precision=law.latent.precision,
-            log_density=law.log_density,
-        )
+        values = law.draw(n, for_sample, float_type(self.dtype))
+        return with_law(self.name, law, values, self._parameters(d, n, seed, kind, marginals=list(MARGINALS)))

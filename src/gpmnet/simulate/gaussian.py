@@ -28,6 +28,7 @@ from gpmnet.simulate.decomposable import check_graph_options, perfect_dag
 if TYPE_CHECKING:
     from gpmnet.graphs import Graph
     from gpmnet.simulate.base import Matrix
+    from gpmnet.simulate.maps import MappedLaw
 
 STRUCTURES = ("random", "chain")
 NEAR = 1e-6  # how near 0 and 1 a correlation may come
@@ -117,18 +118,8 @@ class Gaussian(LatentGaussian):
         law = self.law(d, for_law)
         structure = self.structure if self.precision is None else "given"
         parameters = self._parameters(d, n, seed, kind, structure=structure)
-        del parameters["precision"]  # kept as numbers below
-        return Simulation(
-            name=self.name,
-            names=column_names(d),
-            values=law.draw(n, for_sample, float_type(self.dtype)),
-            kinds=(kind,) * d,
-            truth=law.graph(),
-            parameters=parameters,
-            levels=(0,) * d,
-            precision=law.precision,
-            log_density=law.log_density,
-        )
+        del parameters["precision"]  # the simulation has the matrix itself
+        return with_law(self.name, law, law.draw(n, for_sample, float_type(self.dtype)), parameters)
 
 
 @dataclass(frozen=True)
@@ -170,6 +161,24 @@ class GaussianLaw:
         log_det = np.log(_factor(self.precision)[1]).sum()
         squares = (values * (self.precision @ values.T).T).sum(axis=1)
         return np.asarray(0.5 * (log_det - squares - d * np.log(2 * np.pi)), dtype=np.float64)
+
+
+def with_law(
+    name: str, law: GaussianLaw | MappedLaw, values: Values, parameters: dict[str, Any]
+) -> Simulation:
+    """Return a sample of a Gaussian law, or of maps of one, with all that the law knows."""
+    d = values.shape[1]
+    return Simulation(
+        name=name,
+        names=column_names(d),
+        values=values,
+        kinds=("continuous",) * d,
+        truth=law.graph(),
+        parameters=parameters,
+        levels=(0,) * d,
+        precision=law.precision,
+        log_density=law.log_density,
+    )
 
 
 def check_rho(owner: Any) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gpmnet.simulate.base import Simulation, column_names, float_type, generators
-from gpmnet.simulate.gaussian import LatentGaussian
+from gpmnet.simulate.base import Simulation, float_type, generators
+from gpmnet.simulate.gaussian import LatentGaussian, with_law
 from gpmnet.simulate.maps import MappedLaw
 
 CYCLE = ("exp", "cubic", "uniform", "softplus")
@@ -41,14 +41,5 @@ class Nonparanormal(LatentGaussian):
     def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
         for_law, for_sample = generators(seed, 2)
         law = MappedLaw(self.law(d, for_law), CYCLE)
-        return Simulation(
-            name=self.name,
-            names=column_names(d),
-            values=law.draw(n, for_sample, float_type(self.dtype)),
-            kinds=(kind,) * d,
-            truth=law.latent.graph(),
-            parameters=self._parameters(d, n, seed, kind, maps=list(CYCLE)),
-            levels=(0,) * d,
-            precision=law.latent.precision,
-            log_density=law.log_density,
-        )
+        values = law.draw(n, for_sample, float_type(self.dtype))
+        return with_law(self.name, law, values, self._parameters(d, n, seed, kind, maps=list(CYCLE)))
