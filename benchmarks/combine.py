@@ -150,7 +150,7 @@ def rows_of(case, seed):
 
 
 def summary(rows):
-    """Return mean Hamming distance, false and missed edges and F1 by law, level and rule."""
+    """Return mean Hamming distance, false and missed edges and F1 by law, FDR and rule."""
     by = ["fdr", "simulator", "kind", "n", "rule"]
     return rows.groupby(by).agg(
         draws=("seed", "nunique"),

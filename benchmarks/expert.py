@@ -7,7 +7,8 @@ parents, and columns that are exactly zero unless a discrete parent says otherwi
 
 import numpy as np
 
-from gpmnet.simulate.base import Simulation, undirected
+from gpmnet.graphs import from_parents, moralise
+from gpmnet.simulate.base import Simulation
 from gpmnet.simulate.tables import configuration, draw_codes, weakest_parent
 
 WEAKEST = 0.01  # nats that each parent has about its child given the other parents, at least
@@ -38,15 +39,12 @@ def expert_network(d, n, seed, kind="discrete", special=0.15):
         else:
             values[:, node] = _continuous(chosen, of_parents, odd, for_law, for_sample)
     order = for_law.permutation(d)
-    place = np.argsort(order)
-    pairs = {tuple(sorted((place[a], place[b]))) for a, b in _moral(parents)}
-    ends = np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2)
     return Simulation(
         name="expert",
         names=tuple(f"x{i}" for i in range(1, d + 1)),
         values=values[:, order],
         kinds=tuple(np.where(discrete[order], "discrete", "continuous").tolist()),
-        truth=undirected(d, ends[:, 0], ends[:, 1]),
+        truth=moralise(from_parents(parents))[order][:, order],
         parameters={"kind": kind, "d": d, "n": n, "seed": seed},
     )
 
@@ -57,12 +55,6 @@ def _parents(node, levels, rng):
     if levels[node]:
         near = near[levels[near] > 0]
     return np.sort(rng.permutation(near)[: rng.choice([0, 1, 2, 3], p=[0.1, 0.45, 0.3, 0.15])])
-
-
-def _moral(parents):
-    for node, of_node in enumerate(parents):
-        yield from ((a, node) for a in of_node)
-        yield from ((a, b) for a in of_node for b in of_node if a < b)
 
 
 def _discrete(chosen, of_parents, levels, node, odd, for_law, for_sample):
@@ -94,7 +86,7 @@ def _table(of_parents, cardinality, rng):
 
 
 def _continuous(chosen, of_parents, odd, for_law, for_sample):
-    discrete = [at for at, level in enumerate(of_parents) if level]
+    discrete = [at for at, count in enumerate(of_parents) if count]
     sizes = [int(of_parents[at]) for at in discrete]
     at = configuration([chosen[:, k] for k in discrete], sizes, len(chosen))
     count = int(np.prod(sizes, dtype=int))

@@ -175,13 +175,13 @@ def write():
         path = RESULTS / f"{name}.csv"
         if path.exists():
             rows = pd.read_csv(path, keep_default_na=False, na_values=[""])
-            levels = sorted(rows["fdr"].dropna().unique()) if "fdr" in rows else []
-            level = (
-                f" Nominal FDR of methods that have one: {', '.join(f'{x:g}' for x in levels)}.\n"
-                if levels
+            rates = sorted(rows["fdr"].dropna().unique()) if "fdr" in rows else []
+            nominal = (
+                f" Nominal FDR of methods that have one: {', '.join(f'{x:g}' for x in rates)}.\n"
+                if rates
                 else ""
             )
-            parts += [f"## {title}\n", level, table(rows, by), ""]
+            parts += [f"## {title}\n", nominal, table(rows, by), ""]
             if name == "fig2-deep":
                 parts += [
                     "Cells (kind, d) in which gpm-deep's mean Hamming distance is lower, equal, higher:\n"

@@ -1,4 +1,4 @@
-"""Imports inside the package point one way, and starting up is cheap."""
+"""Imports inside the package point one way, files and functions stay short, and starting up is cheap."""
 
 import ast
 import subprocess
@@ -13,7 +13,7 @@ ROOT = Path(gpmnet.__file__).parent
 # A part may import itself and the parts before it; those on one line stand beside each other.
 ORDER = [
     {"errors"},
-    {"checks", "files", "json_data", "memory", "parts", "progress"},
+    {"checks", "files", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
     {"table"},
     {"columns"},
     {"energies"},
@@ -63,14 +63,78 @@ def test_imports_point_one_way(path):
     part = part_of(path)
     if part in FREE:
         return
-    assert part in RANK, f"{part} has no place in the layout"
+    assert part in RANK, f"{part} has no place in ORDER"
     for other in imported_parts(path):
         if other != part and other not in FREE:
             assert RANK[other] < RANK[part], f"{part} must not import {other}"
 
 
+MOST_LINES_OF_A_FILE = 400
+MOST_LINES_OF_A_BODY = 60  # without the docstring
+MOST_PARAMETERS = 7  # without self and cls
+# Commands of the program have as many parameters as options, and an estimator as many as settings.
+MANY_PARAMETERS = {
+    "cli/bench.py: run",
+    "cli/fit.py: fit",
+    "cli/simulate.py: simulate",
+    "estimator.py: GPM.__init__",
+}
+
+
+def functions(tree, inside=""):
+    """Yield (name, node) of every function, those of classes and of other functions included."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = f"{inside}{node.name}"
+            if not isinstance(node, ast.ClassDef):
+                yield name, node
+            yield from functions(node, f"{name}.")
+        else:
+            yield from functions(node, inside)
+
+
+def body_lines(node):
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def parameters(node):
+    given = node.args
+    named = [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return (
+        len(named)
+        - (named[:1] in (["self"], ["cls"]))
+        + (given.vararg is not None)
+        + (given.kwarg is not None)
+    )
+
+
+def measured(measure):
+    """Return a measure of every function of the package by its file and name."""
+    return {
+        f"{path.relative_to(ROOT).as_posix()}: {name}": measure(node)
+        for path in FILES
+        for name, node in functions(ast.parse(path.read_text(encoding="utf-8")))
+    }
+
+
 def test_files_stay_short():
-    assert {path.name: lines for path in FILES if (lines := len(path.read_text().splitlines())) > 400} == {}
+    lines = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES
+    }
+    assert {name: count for name, count in lines.items() if count > MOST_LINES_OF_A_FILE} == {}
+
+
+def test_functions_stay_short():
+    lines = measured(body_lines)
+    assert {name: count for name, count in lines.items() if count > MOST_LINES_OF_A_BODY} == {}
+
+
+def test_functions_have_few_parameters():
+    counts = measured(parameters)
+    many = {name: count for name, count in counts.items() if count > MOST_PARAMETERS}
+    assert many.keys() >= MANY_PARAMETERS, "an exception is no longer needed"
+    assert {name: count for name, count in many.items() if name not in MANY_PARAMETERS} == {}
 
 
 def test_import_and_help_load_nothing_heavy():

@@ -37,22 +37,6 @@ def hamming(truth: Any, estimate: Any) -> int:
     return counts.false + counts.missed
 
 
-def edge_count(graph: Any) -> int:
-    """Return the number of edges of a graph."""
-    return len(_edges(graph, "graph").pairs)
-
-
-def empty_hamming(truth: Any) -> int:
-    """Return the Hamming distance of the graph without edges, that is the number of true edges.
-
-    Examples
-    --------
-    >>> empty_hamming([[0, 1], [1, 0]])
-    1
-    """
-    return edge_count(truth)
-
-
 def precision(truth: Any, estimate: Any) -> float:
     """Return the share of the estimated edges that are true, TP / (TP + FP)."""
     return _count(truth, estimate).precision
@@ -107,9 +91,9 @@ def average_precision(truth: Any, weights: Any) -> float:
     hit = np.isin(scored.pairs, true.pairs, assume_unique=True)
     # the pairs without a stored weight are one group of equal weights
     unstored = true.nodes * (true.nodes - 1) // 2 - len(scored.pairs)
-    levels, group = np.unique(np.append(scored.weights, 0.0), return_inverse=True)
-    total = np.bincount(group, np.append(np.ones(len(hit)), unstored), len(levels))[::-1]
-    hits = np.bincount(group, np.append(hit, len(true.pairs) - hit.sum()), len(levels))[::-1]
+    distinct, group = np.unique(np.append(scored.weights, 0.0), return_inverse=True)
+    total = np.bincount(group, np.append(np.ones(len(hit)), unstored), len(distinct))[::-1]
+    hits = np.bincount(group, np.append(hit, len(true.pairs) - hit.sum()), len(distinct))[::-1]
     found, claimed = hits.cumsum(), total.cumsum()
     return float((hits * found / np.maximum(claimed, 1.0)).sum() / len(true.pairs))
 

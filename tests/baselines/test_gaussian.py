@@ -4,7 +4,7 @@ from scipy import stats
 
 from gpmnet.baselines import Glasso, GlassoEbic, Nonparanormal, NonparanormalEbic, PartialCorrelations
 from gpmnet.baselines.glasso import constrained_mle, cv_precision, ebic_precision, partial_correlations, solve
-from gpmnet.baselines.nonparanormal import normal_scores
+from gpmnet.baselines.nonparanormal import tied_normal_scores
 from gpmnet.baselines.partial_corr import partial_correlation_tests
 
 
@@ -143,9 +143,9 @@ def test_glasso_does_change_under_increasing_maps(chain, make_table):
     )
 
 
-def test_normal_scores_keep_ties_and_have_unit_variance():
+def test_tied_normal_scores_keep_ties_and_have_unit_variance():
     codes = np.random.default_rng(0).integers(0, 3, size=(100, 1)).astype(float)
-    scores = normal_scores(codes)
+    scores = tied_normal_scores(codes)
     assert len(np.unique(scores)) == 3
     assert np.all(np.diff(np.unique(scores[np.argsort(codes[:, 0])])) > 0)
     assert scores.std() == pytest.approx(1.0)

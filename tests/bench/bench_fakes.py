@@ -10,8 +10,6 @@ import numpy as np
 from gpmnet.bench import METHODS, Cell, Method, SimulatedTask
 from gpmnet.network import MarkovNetwork
 
-STATE = {"missing": ""}
-
 
 @dataclass
 class Empty:
@@ -48,11 +46,6 @@ class Refuses(Empty):
         return False, "not on such a table"
 
 
-class Unfinished(Empty):
-    def fit(self, table):
-        raise NotImplementedError("the deep engine")
-
-
 class EatsMemory(Empty):
     def fit(self, table):
         eaten = []
@@ -61,12 +54,8 @@ class EatsMemory(Empty):
             time.sleep(0.05)
 
 
-def missing(_options):
-    return STATE["missing"]
-
-
 def method(build, **options):
-    return Method(build.__name__.lower(), "a fake", build, options, (), missing)
+    return Method(build.__name__.lower(), "a fake", build, options, "bench_fakes", "bench-fakes")
 
 
 def cell(build, d=4, seed=0, n=50, suite="fake", **options):

@@ -7,18 +7,15 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from bench_fakes import (
-    STATE,
     EatsMemory,
     Empty,
     Raises,
     Refuses,
     Sleeps,
-    Unfinished,
     cell,
 )
 
@@ -106,7 +103,6 @@ def test_seconds_are_those_of_the_fit_alone(tmp_path):
     [
         (Raises, Limits(), "failed", "RuntimeError: two lines"),
         (Refuses, Limits(), "skipped", "not on such a table"),
-        (Unfinished, Limits(), "skipped", "not built: the deep engine"),
         (EatsMemory, Limits(max_memory_gb=0.6), "failed", "memory over 0.6 GB"),
         (Sleeps, Limits(max_seconds=0.5), "failed", "timeout after 0.5 s"),
     ],
@@ -156,25 +152,16 @@ def test_finished_cells_do_not_run_again_but_failed_ones_can(tmp_path, inline):
     assert len(load_rows(tmp_path)) == 2
 
 
-def test_what_was_not_built_runs_once_it_is(tmp_path, monkeypatch, inline):
-    monkeypatch.setitem(STATE, "missing", "not built")
-    assert run_cells([cell(Empty)], tmp_path) == 1
-    assert tuple(only_row(tmp_path)[["status", "reason"]]) == ("skipped", "not built")
-    assert run_cells([cell(Empty)], tmp_path) == 0
-    monkeypatch.setitem(STATE, "missing", "")
+def test_what_was_not_installed_runs_once_it_is(tmp_path, monkeypatch, inline):
+    with monkeypatch.context() as without:
+        without.setattr("gpmnet.bench.methods.find_spec", lambda name: None)
+        assert run_cells([cell(Empty)], tmp_path) == 1
+        row = only_row(tmp_path)
+        assert row["status"] == "skipped"
+        assert row["reason"] == "not installed: bench-fakes; run: pip install 'gpmnet[baselines]'"
+        assert run_cells([cell(Empty)], tmp_path) == 0
     assert run_cells([cell(Empty)], tmp_path) == 1
     assert only_row(tmp_path)["status"] == "ok"
-
-
-def test_engines_that_do_not_exist_are_not_built(monkeypatch):
-    estimator = SimpleNamespace(ENGINES=("local",), GPM=lambda engine, fdr: None)
-    monkeypatch.setitem(sys.modules, "gpmnet.estimator", estimator)
-    missing = METHODS["gpm"].missing
-    assert missing({"engine": "local", "fdr": 0.1}) == ""
-    assert missing({"engine": "deep", "fdr": 0.1}) == "not built"
-    assert missing({"engine": "local", "penalty": "l1"}) == "not built: the estimator has no option 'penalty'"
-    monkeypatch.setitem(sys.modules, "gpmnet.estimator", None)
-    assert missing({"engine": "local", "fdr": 0.1}) == "not built"
 
 
 def test_the_key_is_the_definition():

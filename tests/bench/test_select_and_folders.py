@@ -10,10 +10,10 @@ from gpmnet.bench.score import score
 from gpmnet.bench.task import Problem
 from gpmnet.cli.simulate import write_simulation
 from gpmnet.errors import InputError
+from gpmnet.graphs import undirected
 from gpmnet.network import MarkovNetwork
 from gpmnet.network.network import Pairs
 from gpmnet.simulate import SIMULATORS, simulate
-from gpmnet.simulate.base import undirected
 from gpmnet.table import load_table
 
 

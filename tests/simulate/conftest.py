@@ -49,10 +49,17 @@ def cases(keep=lambda name, kind: True):
     return [Case(*case) for case in CASES if keep(*case[:2])]
 
 
+def joint_table(drawn):
+    """Return the joint mass table of an all-discrete law, shape `levels`, by enumerating every state."""
+    states = np.indices(drawn.levels).reshape(len(drawn.levels), -1).T
+    return np.exp(drawn.log_density(states)).reshape(drawn.levels)
+
+
 def parametrised(keep):
     return pytest.fixture(params=cases(keep), ids=str)(lambda request: request.param)
 
 
+joint_mass = pytest.fixture(lambda: joint_table)
 case = parametrised(lambda name, kind: True)
 # columns with atoms and a density have no joint density; the null has its own tests
 case_with_density = parametrised(lambda name, kind: name != "null" or kind == "discrete")

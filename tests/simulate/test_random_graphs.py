@@ -1,15 +1,15 @@
-"""Random decomposable graphs and their moralisation."""
+"""Random decomposable graphs."""
 
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from gpmnet.errors import InputError
+from gpmnet.graphs import moralise
 from gpmnet.simulate import simulate
-from gpmnet.simulate.graphs import moralise, perfect_dag
+from gpmnet.simulate.decomposable import perfect_dag
 
 
 def directed(adjacency):
@@ -49,22 +49,6 @@ def test_perfect_dag(d, density, max_clique, seed):
         assert adjacency.nnz == round(density * d * (d - 1) / 2)
     if max_clique is not None:
         assert max(len(clique) for clique in nx.find_cliques(skeleton)) <= max_clique
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.integers(1, 9).flatmap(lambda d: st.tuples(st.just(d), st.integers(0, 2 ** (d * (d - 1) // 2) - 1)))
-)
-def test_moralise_agrees_with_networkx(drawn):
-    d, bits = drawn
-    dense = np.zeros((d, d), dtype=bool)
-    dense[np.triu_indices(d, 1)] = [bits >> k & 1 for k in range(d * (d - 1) // 2)]
-    moral = moralise(csr_array(dense)).toarray()
-    expected = nx.to_numpy_array(
-        nx.moral_graph(nx.from_numpy_array(dense, create_using=nx.DiGraph)), weight=None
-    )
-    np.testing.assert_array_equal(moral, expected > 0)
-    assert moral.dtype == np.bool_
 
 
 @pytest.mark.parametrize(("d", "edges"), [(2, 0), (4, 3), (6, 8), (10, 14), (20, 27), (100, 135)])

@@ -33,10 +33,10 @@ def test_butterfly_pairs_are_uncorrelated_but_dependent(options):
         assert stats.kstest(column, "norm").pvalue > 1e-3
 
 
-def test_butterfly_discrete_states():
-    plain = simulate("butterfly", d=2, n=10, kind="discrete").probabilities()
+def test_butterfly_discrete_states(joint_mass):
+    plain = joint_mass(simulate("butterfly", d=2, n=10, kind="discrete"))
     np.testing.assert_allclose(plain, np.array([[1, 1, 1], [0, 3, 0], [1, 1, 1]]) / 9)
-    positive = simulate("butterfly", d=2, n=10, kind="discrete", positive=True).probabilities()
+    positive = joint_mass(simulate("butterfly", d=2, n=10, kind="discrete", positive=True))
     np.testing.assert_allclose(positive, 0.9 * plain + 0.1 / 9)
 
 

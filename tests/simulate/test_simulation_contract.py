@@ -116,9 +116,17 @@ def test_float32(name):
 @pytest.mark.parametrize("name", SIMULATORS)
 def test_documented(name):
     simulator = SIMULATORS[name]
+    assert simulator.name == name
     assert simulator.summary.endswith(".")
-    assert ">>>" in simulator.draw.__doc__
-    assert all(option in simulator.draw.__doc__ for option in simulator.options)
+    assert ">>>" in simulator.__doc__
+    assert all(option in simulator.__doc__ for option in simulator.options)
+
+
+def test_a_simulator_is_a_part(case):
+    simulator = SIMULATORS[case.name].with_params(**case.options)
+    assert {name: simulator.options[name] for name in case.options} == case.options
+    np.testing.assert_array_equal(simulator.draw(6, 20, 3, case.kind).values, case(n=20, seed=3).values)
+    assert SIMULATORS[case.name].options == type(simulator)().options
 
 
 @pytest.mark.parametrize(
@@ -130,9 +138,9 @@ def test_documented(name):
         ("butterfly", {"colour": 1}, "butterfly has no option 'colour'; it has positive, smooth, dtype"),
         ("butterfly", {"d": 5}, "d must be a multiple of 2, got 5"),
         ("product", {"d": 4}, "d must be a multiple of 3"),
-        ("parity", {"d": 2}, "must be a number from 3"),
+        ("parity", {"d": 2}, "d must be a whole number of at least 3, got '2'"),
         ("parity", {"d": 7, "block": 3}, "multiple of 3"),
-        ("parity", {"flip": 0.5}, "flip must be a number from 0"),
+        ("parity", {"flip": 0.5}, "parity: flip must be a number in [0, 0.5); got '0.5'"),
         ("null", {"d": 1}, "d must be a whole number of at least 2, got '1'"),
         ("null", {"d": 2.5}, "d must be a whole number"),
         ("null", {"n": 0}, "n must be a whole number of at least 1"),
@@ -141,7 +149,7 @@ def test_documented(name):
         ("null", {"dtype": "int8"}, "dtype must be one of float32, float64"),
         ("random", {"noise": "cauchy"}, "noise must be one of exponential, gaussian, gamma"),
         ("random", {"noise": "gaussian", "kind": "discrete"}, "belong to kind continuous"),
-        ("random", {"density": 1.5}, "density must be a number from 0 to 1"),
+        ("random", {"density": 1.5}, "density must be a number in [0, 1]; got"),
         ("random", {"density": 0.9, "max_clique": 3}, "lower density or raise max_clique"),
         ("random", {"d": 40, "density": 1.0, "kind": "discrete"}, "lower max_clique"),
         ("gaussian", {"structure": "ring"}, "structure must be one of random, chain"),
@@ -151,7 +159,9 @@ def test_documented(name):
         ("gaussian", {"precision": np.ones((6, 6)) - 2 * np.eye(6)}, "positive definite"),
         ("gaussian", {"precision": np.ones((6, 6))}, "positive definite"),
         ("gaussian", {"precision": [["a"]]}, "matrix of numbers"),
-        ("copula-chain", {"rho": 1.0}, "rho must be a number"),
+        ("copula-chain", {"rho": 1.0}, "copula-chain: rho must be a number"),
+        ("copula-chain", {"rho": 0}, "copula-chain: rho must not be 0"),
+        ("random", {"max_clique": 2.5}, "random: max_clique must be a whole number of at least 1"),
     ],
 )  # fmt: skip
 def test_bad_requests_are_refused_in_one_line(name, asked, said):
@@ -159,13 +169,6 @@ def test_bad_requests_are_refused_in_one_line(name, asked, said):
         simulate(name, **{"d": 6, "n": 10, **asked})
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_only_small_discrete_laws_have_a_joint_table():
-    with pytest.raises(InputError, match="no joint table"):
-        simulate("gaussian", d=4, n=5).probabilities()
-    with pytest.raises(InputError, match="cells"):
-        simulate("parity", d=30, n=5).probabilities()
 
 
 def test_a_simulation_checks_its_parts():

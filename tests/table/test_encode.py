@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, rankdata
 
 from gpmnet.table import centred_indicators, load_table, normal_scores
-from gpmnet.table.encode import normal_quantiles, scores_and_ties, values_at_scores
+from gpmnet.table.encode import normal_quantiles, ranks_and_ties, values_at_scores
 
 columns = arrays(
     np.float64, st.tuples(st.integers(2, 40), st.integers(1, 5)), elements=st.floats(-1e6, 1e6, width=32)
@@ -17,10 +17,14 @@ def names(k):
     return tuple(f"x{i}" for i in range(k))
 
 
+def scores_of(values, named, seed=0, columns_per_block=512):
+    return normal_scores(ranks_and_ties(values, named, seed, columns_per_block)[0])
+
+
 def test_scores_without_ties_are_the_textbook_ones():
     values = np.random.default_rng(0).standard_normal((501, 7))
     expected = norm.ppf((rankdata(values, axis=0) - 0.5) / 501)
-    np.testing.assert_allclose(normal_scores(values, names(7)), expected, rtol=2e-6, atol=1e-7)
+    np.testing.assert_allclose(scores_of(values, names(7)), expected, rtol=2e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 11])
@@ -32,18 +36,43 @@ def test_quantiles_are_symmetric(n):
 
 @given(columns)
 def test_scores_are_a_permutation_of_the_quantiles_and_respect_order(values):
-    scores = normal_scores(values, names(values.shape[1]))
+    scores = scores_of(values, names(values.shape[1]))
     expected = normal_quantiles(len(values)).astype(np.float32)
     for x, z in zip(values.T, scores.T, strict=True):
         np.testing.assert_array_equal(np.sort(z), expected)
         assert (np.diff(x[np.argsort(z)]) >= 0).all()
 
 
+@given(columns)
+def test_ranks_are_those_of_the_values_and_of_the_scores(values):
+    ranks, tied, groups = ranks_and_ties(values, names(values.shape[1]))
+    assert ranks.dtype == np.int32
+    for x, rank in zip(values.T, ranks.T, strict=True):
+        np.testing.assert_array_equal(np.sort(rank), np.arange(len(x)))
+        np.testing.assert_array_equal(x[np.argsort(rank)], np.sort(x))
+    for at, group in zip(tied, groups.T, strict=True):
+        assert (np.diff(group[np.argsort(ranks[:, at])]) >= 0).all()
+    scores = normal_scores(ranks)
+    np.testing.assert_array_equal(np.argsort(np.argsort(scores, axis=0), axis=0), ranks)
+
+
+def test_ranks_and_scores_of_a_table_keep_columns_in_one_piece_and_take_four_bytes_a_cell():
+    values = np.round(np.random.default_rng(0).standard_normal((40, 6)), 1)
+    values[:, 0] += np.arange(40)
+    encoded = load_table(values, kinds=dict.fromkeys(range(6), "continuous"), names=range(6)).encode()
+    assert encoded.n_rows == 40
+    assert (encoded.ranks.dtype, encoded.scores.dtype) == (np.int32, np.float32)
+    assert encoded.ranks.nbytes == encoded.scores.nbytes == 4 * 40 * 6
+    assert encoded.ranks.flags.f_contiguous
+    assert encoded.scores.flags.f_contiguous
+    np.testing.assert_array_equal(encoded.scores, normal_quantiles(40).astype(np.float32)[encoded.ranks])
+
+
 @given(columns, st.sampled_from([lambda x: 3 * x + 1, lambda x: np.arctan(x / 1e3), lambda x: x**3, np.exp2]))
 def test_encoding_is_invariant_to_monotone_maps(values, monotone):
     values = np.round(values / 1e4, 2)  # ties, and values that no map here sends to one number
     np.testing.assert_array_equal(
-        normal_scores(values, names(values.shape[1])), normal_scores(monotone(values), names(values.shape[1]))
+        scores_of(values, names(values.shape[1])), scores_of(monotone(values), names(values.shape[1]))
     )
 
 
@@ -52,38 +81,36 @@ def test_permuting_columns_permutes_the_scores(values, random):
     order = list(range(values.shape[1]))
     random.shuffle(order)
     named = names(values.shape[1])
-    shuffled = normal_scores(values[:, order], tuple(named[i] for i in order))
-    np.testing.assert_array_equal(shuffled, normal_scores(values, named)[:, order])
+    shuffled = scores_of(values[:, order], tuple(named[i] for i in order))
+    np.testing.assert_array_equal(shuffled, scores_of(values, named)[:, order])
 
 
 def test_permuting_rows_permutes_the_scores_of_columns_without_ties():
     rng = np.random.default_rng(0)
     values, order = rng.standard_normal((90, 4)), rng.permutation(90)
-    np.testing.assert_array_equal(
-        normal_scores(values[order], names(4)), normal_scores(values, names(4))[order]
-    )
+    np.testing.assert_array_equal(scores_of(values[order], names(4)), scores_of(values, names(4))[order])
 
 
 def test_ties_are_broken_at_random_but_reproducibly():
     values = np.repeat([0.0, 1.0], 500)[:, None]
-    a, b, c = (normal_scores(values, ("x",), seed)[:, 0] for seed in (0, 0, 1))
+    a, b, c = (scores_of(values, ("x",), seed)[:, 0] for seed in (0, 0, 1))
     np.testing.assert_array_equal(a, b)
     assert not np.array_equal(a, c)
     assert abs(np.corrcoef(a[:500], np.arange(500))[0, 1]) < 0.15  # not the order of the rows
-    other = normal_scores(values, ("y",))[:, 0]
+    other = scores_of(values, ("y",))[:, 0]
     assert abs(np.corrcoef(a[:500], other[:500])[0, 1]) < 0.15  # not shared between columns
 
 
 def test_blocks_do_not_matter():
     values = np.round(np.random.default_rng(0).standard_normal((50, 23)), 1)
     np.testing.assert_array_equal(
-        normal_scores(values, names(23), columns_per_block=4), normal_scores(values, names(23))
+        scores_of(values, names(23), columns_per_block=4), scores_of(values, names(23))
     )
 
 
 @given(columns)
 def test_scores_decode_to_the_values(values):
-    scores = normal_scores(values, names(values.shape[1]))
+    scores = scores_of(values, names(values.shape[1]))
     for x, z in zip(values.T, scores.T, strict=True):
         np.testing.assert_array_equal(values_at_scores(x, z), x)
 
@@ -117,7 +144,7 @@ def test_ties_are_told_by_the_numbers_of_the_distinct_values():
         [rng.normal(size=50), rng.poisson(2, 50), rng.normal(size=50), rng.integers(0, 9, 50)]
     )
     for block in (1, 3, 512):
-        _, tied, groups = scores_and_ties(values, names(4), columns_per_block=block)
+        _, tied, groups = ranks_and_ties(values, names(4), columns_per_block=block)
         assert tied.tolist() == [1, 3]
         expected = [np.unique(values[:, at], return_inverse=True)[1] for at in tied]
         np.testing.assert_array_equal(groups.T, expected)

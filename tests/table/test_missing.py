@@ -1,9 +1,11 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from gpmnet.errors import InputError
-from gpmnet.table import describe, load_table
+from gpmnet.table import MISSING, DropRows, MissingPolicy, describe, load_table
 
 
 @pytest.fixture
@@ -85,6 +87,29 @@ def test_declared_numbers_are_no_days():
     assert (schema["when"].n_missing, schema["x"].n_missing) == (0, 1)
 
 
-def test_unknown_policy(gapped):
-    with pytest.raises(InputError, match="missing='guess' is not one of drop, error"):
-        load_table(gapped, missing="guess")
+@pytest.mark.parametrize("given", ["guess", 3, DropRows])
+def test_unknown_policy(gapped, given):
+    with pytest.raises(InputError, match=r"^missing=.* is not one of error, drop, nor a MissingPolicy"):
+        load_table(gapped, missing=given)
+
+
+def test_a_policy_is_a_part(gapped):
+    np.testing.assert_array_equal(
+        load_table(gapped, missing=DropRows()).numbers, load_table(gapped, missing="drop").numbers
+    )
+    with pytest.raises(InputError, match="only 90 rows of 100 are complete"):
+        load_table(gapped, missing=MISSING["drop"].with_params(least=91))
+    with pytest.raises(InputError, match="DropRows: least must be a whole number of at least 2; got '0'"):
+        DropRows(least=0)
+
+
+def test_another_policy_needs_no_more_than_the_rows_it_keeps(gapped):
+    @dataclass(frozen=True)
+    class LastRows(MissingPolicy):
+        count: int = 20
+
+        def rows(self, raw, schema):
+            return np.arange(raw.n_rows - self.count, raw.n_rows)
+
+    table = load_table(gapped, missing=LastRows())
+    np.testing.assert_array_equal(table.numbers, gapped.loc[80:, ["a", "b", "c"]])

@@ -1,7 +1,8 @@
 """What every baseline has in common: a table goes in, a Markov network comes out.
 
 A baseline is one short file with one dataclass: its fields are the options (only stored; `fit` validates
-them), `supports` says whether it can run on a table and why not, and `_graph` computes the answer.
+them), `package` says what it needs, `supports` whether it can run on a table and why not, and `_graph`
+computes the answer. A line in `gpmnet.baselines.BASELINES` is all it takes to be a method of the benchmark.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
-Graph = tuple[BoolArray, FloatArray | None]
+Estimate = tuple[BoolArray, FloatArray | None]
+"""The (d, d) symmetric adjacency of an estimated graph, and weights that rank its pairs or None."""
 
 MIN_ROWS = 10
 
@@ -69,6 +71,10 @@ class Baseline(ABC):
     """
 
     name: ClassVar[str]
+    package: ClassVar[str] = ""
+    """The package that does the work, as pip calls it; empty where no other is needed."""
+    module: ClassVar[str] = ""
+    """The module of it to import before a fit is timed."""
     random_state: int = 0
     network_: MarkovNetwork = field(init=False, repr=False)
     weights_: FloatArray | None = field(init=False, repr=False)
@@ -112,20 +118,8 @@ class Baseline(ABC):
         """Raise InputError where an option is wrong; nothing to check by default."""
 
     @abstractmethod
-    def _graph(self, table: TableLike) -> Graph:
+    def _graph(self, table: TableLike) -> Estimate:
         """Return the (d, d) symmetric boolean adjacency and the weights or None."""
-
-
-def check_fraction(owner: str, option: str, value: float) -> None:
-    """Raise InputError unless 0 < value < 1."""
-    if not 0.0 < value < 1.0:
-        raise InputError(f"The {option!r} option of {owner} must be between 0 and 1. Got {value!r} instead.")
-
-
-def check_choice(owner: str, option: str, value: object, choices: tuple[str, ...]) -> None:
-    """Raise InputError unless the value is one of the choices."""
-    if value not in choices:
-        raise InputError(f"The {option!r} option of {owner} must be one of {choices}. Got {value!r} instead.")
 
 
 def require(module: str, package: str) -> ModuleType:

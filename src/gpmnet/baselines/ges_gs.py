@@ -10,11 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpmnet.baselines.base import Baseline, FloatArray, Graph, TableLike, require, standardised
+from gpmnet.baselines.base import Baseline, Estimate, FloatArray, TableLike, require, standardised
 from gpmnet.baselines.ci_tests import quiet
 from gpmnet.baselines.generalised_score import GeneralisedScore
-from gpmnet.baselines.graphs import moralise
-from gpmnet.errors import InputError
+from gpmnet.checks import check_number
+from gpmnet.graphs import moralise
 
 
 @dataclass(kw_only=True, eq=False)
@@ -42,15 +42,15 @@ class GesGs(Baseline):
     """
 
     name: ClassVar[str] = "gs"
+    package: ClassVar[str] = "causal-learn"
+    module: ClassVar[str] = "causallearn.search.ScoreBased.GES"
     folds: int = 10
     ridge: float = 0.01
     max_parents: int | None = None
 
     def _check_options(self) -> None:
-        if self.folds < 2:
-            raise InputError(f"The 'folds' option of GesGs must be at least 2. Got {self.folds!r} instead.")
-        if self.ridge <= 0:
-            raise InputError(f"The 'ridge' option of GesGs must be positive. Got {self.ridge!r} instead.")
+        check_number(self, "folds", 2, integer=True)
+        check_number(self, "ridge", 0, open_low=True)
 
     def supports(self, table: TableLike) -> tuple[bool, str]:
         """Say whether every fold has rows (plus what every baseline needs)."""
@@ -58,13 +58,13 @@ class GesGs(Baseline):
             return False, f"{table.n_rows} rows are too few for {self.folds} folds"
         return super().supports(table)
 
-    def _graph(self, table: TableLike) -> Graph:
-        library = require("causallearn.search.ScoreBased.GES", "causal-learn")
+    def _graph(self, table: TableLike) -> Estimate:
+        library = require(self.module, self.package)
         values = standardised(table.values())
         score = GeneralisedScore(values, self.folds, self.ridge)
         with quiet(), _own_score(library, score):
             found = library.ges(values, score_func="local_score_CV_general", maxP=self.max_parents)
-        return moralise(*orientations(found["G"].graph)), None
+        return moralise(*orientations(found["G"].graph)).toarray(), None
 
 
 def orientations(marks: FloatArray) -> tuple[np.ndarray, np.ndarray]:

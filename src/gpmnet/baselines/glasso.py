@@ -11,13 +11,12 @@ import numpy as np
 from gpmnet.baselines.base import (
     Baseline,
     BoolArray,
+    Estimate,
     FloatArray,
-    Graph,
     TableLike,
-    check_choice,
     standardised,
 )
-from gpmnet.errors import InputError
+from gpmnet.checks import check_choice, check_number
 
 ZERO = 1e-10
 TOLERANCE = 1e-8
@@ -52,25 +51,22 @@ class Glasso(Baseline):
     """
 
     name: ClassVar[str] = "glasso"
+    package: ClassVar[str] = "scikit-learn"
+    module: ClassVar[str] = "sklearn.covariance"
     selection: Literal["cv", "ebic"] = "cv"
     gamma: float = 0.5
     max_iter: int = 200
 
     def _check_options(self) -> None:
-        owner = type(self).__name__
-        check_choice(owner, "selection", self.selection, ("cv", "ebic"))
-        if self.gamma < 0:
-            raise InputError(f"The 'gamma' option of {owner} must be at least 0. Got {self.gamma!r} instead.")
-        if self.max_iter < 1:
-            raise InputError(
-                f"The 'max_iter' option of {owner} must be positive. Got {self.max_iter!r} instead."
-            )
+        check_choice(self, "selection", ("cv", "ebic"))
+        check_number(self, "gamma", 0)
+        check_number(self, "max_iter", 1, integer=True)
 
     def _columns(self, table: TableLike) -> FloatArray:
         """Return what the graphical lasso sees, (n, d)."""
         return standardised(table.values())
 
-    def _graph(self, table: TableLike) -> Graph:
+    def _graph(self, table: TableLike) -> Estimate:
         values = self._columns(table)
         if self.selection == "cv":
             precision = cv_precision(values, self.max_iter)

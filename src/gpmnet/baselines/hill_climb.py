@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from gpmnet.baselines.base import Baseline, BoolArray, Graph, TableLike, check_choice, require, standardised
+from gpmnet.baselines.base import Baseline, BoolArray, Estimate, TableLike, require, standardised
 from gpmnet.baselines.ci_tests import quiet
 from gpmnet.baselines.cond_gauss import local_bic
-from gpmnet.baselines.graphs import moralise
-from gpmnet.errors import InputError
+from gpmnet.checks import check_choice, check_number
+from gpmnet.graphs import moralise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,16 +43,15 @@ class HillClimb(Baseline):
     """
 
     name: ClassVar[str] = "hc"
+    package: ClassVar[str] = "pgmpy"
+    module: ClassVar[str] = "pgmpy.causal_discovery"
     score: Literal["bic", "bdeu", "bic-andrews"] = "bic"
     max_parents: int | None = None
 
     def _check_options(self) -> None:
-        check_choice("HillClimb", "score", self.score, ("bic", "bdeu", "bic-andrews"))
-        if self.max_parents is not None and self.max_parents < 1:
-            raise InputError(
-                "The 'max_parents' option of HillClimb must be None or positive. "
-                f"Got {self.max_parents!r} instead."
-            )
+        check_choice(self, "score", ("bic", "bdeu", "bic-andrews"))
+        if self.max_parents is not None:
+            check_number(self, "max_parents", 1, integer=True)
 
     def supports(self, table: TableLike) -> tuple[bool, str]:
         """Say whether the score is made for these kinds of columns (plus what every baseline needs)."""
@@ -62,8 +61,8 @@ class HillClimb(Baseline):
             return False, "bic-andrews is for tables with discrete and continuous columns"
         return super().supports(table)
 
-    def _graph(self, table: TableLike) -> Graph:
-        return moralise(self._dag(table)), None
+    def _graph(self, table: TableLike) -> Estimate:
+        return moralise(self._dag(table)).toarray(), None
 
     def _dag(self, table: TableLike) -> BoolArray:
         """Return the directed graph, ``[i, j]`` for i -> j."""

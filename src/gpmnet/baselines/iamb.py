@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from gpmnet.baselines.base import FloatArray, Graph, log_evidence
+from gpmnet.baselines.base import Estimate, FloatArray, log_evidence
 
 CITest = Callable[[int, int, tuple[int, ...]], float]
 """A test ``(i, j, conditioning) -> p-value`` of: variables i and j are independent given the others."""
@@ -50,7 +50,7 @@ def markov_blanket(n_variables: int, target: int, test: CITest, alpha: float) ->
     return set(blanket), p_values
 
 
-def iamb(n_variables: int, test: CITest, alpha: float = 0.05, rule: Literal["and", "or"] = "and") -> Graph:
+def iamb(n_variables: int, test: CITest, alpha: float = 0.05, rule: Literal["and", "or"] = "and") -> Estimate:
     """Return the Markov network made of every variable's blanket.
 
     In a Markov network the blanket of a variable is the set of its neighbors, and being in the blanket is

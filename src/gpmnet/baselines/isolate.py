@@ -48,11 +48,6 @@ class Outcome(Generic[T]):
     seconds: float
     peak_memory: int
 
-    @property
-    def ok(self) -> bool:
-        """Whether the function returned."""
-        return self.reason is None
-
 
 def run_isolated(
     function: Callable[..., T],
@@ -65,7 +60,7 @@ def run_isolated(
     Parameters
     ----------
     function : callable
-        At the top level of an importable module; arguments and value must be picklable.
+        A name of an importable module; arguments and value must be picklable.
     args : tuple
     max_seconds : float, optional
         Wall-clock limit of the call; the process and all its descendants are ended when it has passed.

@@ -6,9 +6,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from gpmnet.baselines.base import Baseline, Graph, TableLike, check_choice, check_fraction
+from gpmnet.baselines.base import Baseline, Estimate, TableLike
 from gpmnet.baselines.ci_tests import kci_test, rcit_test
 from gpmnet.baselines.iamb import CITest, iamb
+from gpmnet.checks import check_choice, check_number
 
 
 @dataclass(kw_only=True, eq=False)
@@ -18,22 +19,24 @@ class _Iamb(Baseline):
     Parameters
     ----------
     alpha : float
-        Level of every test.
+        A p-value below it speaks for a dependence.
     rule : "and" or "or"
         When the two blankets of a pair disagree, see `gpmnet.baselines.iamb.iamb`.
     """
 
+    package: ClassVar[str] = "causal-learn"
+    module: ClassVar[str] = "causallearn.utils.cit"
     alpha: float = 0.05
     rule: Literal["and", "or"] = "and"
 
     def _check_options(self) -> None:
-        check_fraction(type(self).__name__, "alpha", self.alpha)
-        check_choice(type(self).__name__, "rule", self.rule, ("and", "or"))
+        check_number(self, "alpha", 0, 1, open_low=True, open_high=True)
+        check_choice(self, "rule", ("and", "or"))
 
     @abstractmethod
     def _test(self, table: TableLike) -> CITest: ...
 
-    def _graph(self, table: TableLike) -> Graph:
+    def _graph(self, table: TableLike) -> Estimate:
         return iamb(len(table.names), self._test(table), self.alpha, self.rule)
 
 

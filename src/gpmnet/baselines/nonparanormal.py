@@ -11,14 +11,14 @@ from gpmnet.baselines.base import FloatArray, TableLike, standardised
 from gpmnet.baselines.glasso import Glasso
 
 
-def normal_scores(values: FloatArray) -> FloatArray:
+def tied_normal_scores(values: FloatArray) -> FloatArray:
     """Return ``Phi^-1(rank / (n + 1))`` of every column, standardised; ties share their average rank.
 
     Not randomised, as in R's `huge`: equal values stay equal, so a discrete column remains discrete, with its
     codes moved to normal quantiles.
 
     >>> import numpy as np
-    >>> normal_scores(np.array([[1.0], [10.0], [100.0]])).ravel().round(2)
+    >>> tied_normal_scores(np.array([[1.0], [10.0], [100.0]])).ravel().round(2)
     array([-1.22,  0.  ,  1.22])
     """
     from scipy.stats import rankdata
@@ -41,7 +41,7 @@ class Nonparanormal(Glasso):
     name: ClassVar[str] = "npn"
 
     def _columns(self, table: TableLike) -> FloatArray:
-        return normal_scores(table.values())
+        return tied_normal_scores(table.values())
 
 
 @dataclass(kw_only=True, eq=False)

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import stdtr
 
-from gpmnet.baselines.base import Baseline, FloatArray, Graph, TableLike, check_fraction, standardised
+from gpmnet.baselines.base import Baseline, Estimate, FloatArray, TableLike, standardised
 from gpmnet.baselines.glasso import partial_correlations
+from gpmnet.checks import check_number
 
 MAX_CONDITION = 1e12
 
@@ -25,14 +26,16 @@ class PartialCorrelations(Baseline):
     Parameters
     ----------
     fdr : float
-        Level of Benjamini-Hochberg.
+        False-discovery rate of Benjamini-Hochberg.
     """
 
     name: ClassVar[str] = "partial-corr"
+    package: ClassVar[str] = "scipy"
+    module: ClassVar[str] = "scipy.stats"
     fdr: float = 0.05
 
     def _check_options(self) -> None:
-        check_fraction(type(self).__name__, "fdr", self.fdr)
+        check_number(self, "fdr", 0, 1, open_low=True, open_high=True)
 
     def supports(self, table: TableLike) -> tuple[bool, str]:
         """Say whether there are more rows than variables (plus what every baseline needs)."""
@@ -40,7 +43,7 @@ class PartialCorrelations(Baseline):
             return False, f"{table.n_rows} rows are not more than {len(table.names)} variables"
         return super().supports(table)
 
-    def _graph(self, table: TableLike) -> Graph:
+    def _graph(self, table: TableLike) -> Estimate:
         from scipy.stats import false_discovery_control
 
         partial, p_values = partial_correlation_tests(table.values())

@@ -6,7 +6,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from gpmnet.baselines.base import BoolArray, FloatArray, Graph, log_evidence
+from gpmnet.baselines.base import BoolArray, Estimate, FloatArray, log_evidence
 from gpmnet.baselines.iamb import CITest
 
 Separators = dict[tuple[int, int], tuple[int, ...]]
@@ -18,7 +18,7 @@ def pc_skeleton(
     """Return the skeleton by PC-stable, what separated each removed pair, and the largest p-value of a pair.
 
     For s = 0, 1, 2, ...: every pair still adjacent is tested given each set of s other neighbors of either
-    end, and is removed at the first set with p >= alpha. Neighbors are those at the beginning of the level
+    end, and is removed at the first set with p >= alpha. Neighbors are those at the beginning of the round
     ("stable"), so that the skeleton does not depend on the order in which pairs are visited.
 
     References
@@ -48,7 +48,7 @@ def pc_skeleton(
     return adjacent, separators, largest
 
 
-def pc_moral(n_variables: int, test: CITest, alpha: float, max_conditioning: int | None = None) -> Graph:
+def pc_moral(n_variables: int, test: CITest, alpha: float, max_conditioning: int | None = None) -> Estimate:
     """Return the moral graph of the CPDAG that PC finds, and weights.
 
     The moral graph is the skeleton plus an edge between a and b for every unshielded collider a -> c <- b: c

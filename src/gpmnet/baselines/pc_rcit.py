@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gpmnet.baselines.base import Baseline, Graph, TableLike, check_fraction
+from gpmnet.baselines.base import Baseline, Estimate, TableLike
 from gpmnet.baselines.ci_tests import rcit_test
 from gpmnet.baselines.pc import pc_moral
-from gpmnet.errors import InputError
+from gpmnet.checks import check_number
 
 
 @dataclass(kw_only=True, eq=False)
@@ -18,25 +18,24 @@ class PcRcit(Baseline):
     Parameters
     ----------
     alpha : float
-        Level of every test.
+        A p-value below it speaks for a dependence.
     max_conditioning : int or None
         Largest conditioning set, None for no limit.
     """
 
     name: ClassVar[str] = "pc-rcit"
+    package: ClassVar[str] = "causal-learn"
+    module: ClassVar[str] = "causallearn.utils.cit"
     cross: ClassVar[bool] = True
     alpha: float = 0.05
     max_conditioning: int | None = None
 
     def _check_options(self) -> None:
-        check_fraction(type(self).__name__, "alpha", self.alpha)
-        if self.max_conditioning is not None and self.max_conditioning < 0:
-            raise InputError(
-                f"The 'max_conditioning' option of {type(self).__name__} must be None or at least 0. "
-                f"Got {self.max_conditioning} instead."
-            )
+        check_number(self, "alpha", 0, 1, open_low=True, open_high=True)
+        if self.max_conditioning is not None:
+            check_number(self, "max_conditioning", 0, integer=True)
 
-    def _graph(self, table: TableLike) -> Graph:
+    def _graph(self, table: TableLike) -> Estimate:
         test = rcit_test(table.values(), self.random_state, cross=self.cross)
         return pc_moral(len(table.names), test, self.alpha, self.max_conditioning)
 

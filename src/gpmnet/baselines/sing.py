@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from gpmnet.baselines.base import Baseline, Graph, TableLike, check_choice, require, standardised
+from gpmnet.baselines.base import Baseline, Estimate, TableLike, require, standardised
 from gpmnet.baselines.ci_tests import quiet, seeded
-from gpmnet.errors import InputError, quote
+from gpmnet.checks import check_choice, check_number
+from gpmnet.errors import quote
 
 
 @dataclass(kw_only=True, eq=False)
@@ -40,18 +41,17 @@ class Sing(Baseline):
     """
 
     name: ClassVar[str] = "sing"
+    package: ClassVar[str] = "TransportMaps"
+    module: ClassVar[str] = "TransportMaps.Algorithms.SparsityIdentification"
     order: int = 3
     delta: float = 1.0
     ordering: Literal["min-fill", "min-degree"] = "min-fill"
     max_variables: int = 20
 
     def _check_options(self) -> None:
-        check_choice("Sing", "ordering", self.ordering, ("min-fill", "min-degree"))
-        for option in ("order", "delta"):
-            if getattr(self, option) <= 0:
-                raise InputError(
-                    f"The {option!r} option of Sing must be positive. Got {getattr(self, option)!r} instead."
-                )
+        check_choice(self, "ordering", ("min-fill", "min-degree"))
+        check_number(self, "order", 1, integer=True)
+        check_number(self, "delta", 0, open_low=True)
 
     def supports(self, table: TableLike) -> tuple[bool, str]:
         """Say whether all columns are continuous and few enough (plus what every baseline needs)."""
@@ -65,8 +65,8 @@ class Sing(Baseline):
             )
         return super().supports(table)
 
-    def _graph(self, table: TableLike) -> Graph:
-        library = require("TransportMaps.Algorithms.SparsityIdentification", "TransportMaps")
+    def _graph(self, table: TableLike) -> Estimate:
+        library = require(self.module, self.package)
         orderings = {"min-fill": library.MinFill, "min-degree": library.MinDegree}
         threshold = self.delta * np.sqrt(np.log(table.n_rows))
         logging.getLogger("TransportMaps").setLevel(logging.ERROR)

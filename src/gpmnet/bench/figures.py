@@ -267,11 +267,11 @@ def _legend(
 
 def _heading(figure: Figure, suite: str, rows: pd.DataFrame) -> None:
     seeds = int(rows.groupby("task")["seed"].nunique().max())
-    levels = ", ".join(f"{level:g}" for level in sorted(rows["fdr"].dropna().unique()))
+    rates = ", ".join(f"{fdr:g}" for fdr in sorted(rows["fdr"].dropna().unique()))
     parts = [suite]
     if (rows["simulator"] != "").any():
         parts.append(f"mean and range of {seeds} seeds" if seeds > 1 else "one seed")
-    if levels:
-        parts.append(f"FDR {levels} where a method has one")
+    if rates:
+        parts.append(f"FDR {rates} where a method has one")
     width = int(figure.get_figwidth() * 11)
     figure.suptitle(textwrap.fill("; ".join(parts), width), fontsize=11)

@@ -24,13 +24,13 @@ import numpy as np
 
 from gpmnet.bench.task import Problem, Task
 from gpmnet.errors import InputError, quote
-from gpmnet.simulate.base import undirected
+from gpmnet.graphs import undirected
 from gpmnet.table import describe, load_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpmnet.simulate.base import Graph
+    from gpmnet.graphs import Graph
 
 TRUTH_FILES = ("truth.csv", "edges.csv")
 DETAIL_FILE, SCHEMA_FILE = "edges_detail.csv", "schema.csv"

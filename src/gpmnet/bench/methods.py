@@ -1,13 +1,13 @@
 """The methods that can be compared: every baseline, and the engines of this package.
 
-A method is registered with one line and needs no more than ``build(random_state=..., **options)``, which
-returns an object whose ``fit(table)`` sets ``network_`` (and ``weights_``, where it ranks all pairs).
+A baseline is a method by being in `BASELINES`. Any other is registered with one line and needs no more than
+``build(random_state=..., **options)``, which returns an object whose ``fit(table)`` sets ``network_`` (and
+``weights_``, where it ranks all pairs).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,15 +15,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from gpmnet.baselines import BASELINES, Baseline
-from gpmnet.errors import InputError, quote_all
+from gpmnet.errors import InputError
 
-NOT_BUILT = "not built"
 NOT_INSTALLED = "not installed"
-
-
-def always(_options: dict[str, Any]) -> str:
-    """Say that nothing is missing."""
-    return ""
 
 
 @dataclass(frozen=True)
@@ -34,88 +28,49 @@ class Method:
     ----------
     name, summary : str
     build : callable
-        ``build(random_state=..., **options)``; at the top level of a module, since it is called in another
+        ``build(random_state=..., **options)``; a name of an importable module, since it is called in another
         process.
     options : dict
         Options and their values; all of them are part of a cell's definition.
-    modules : tuple of str
+    module : str
         Imported before the clock starts, so that seconds are those of the method.
-    missing : callable
-        Takes the options; returns an empty string, or why the method cannot run here (beginning with "not
-        built" or "not installed").
+    package : str
+        What brings that module; empty where it is always there.
     """
 
     name: str
     summary: str
     build: Callable[..., Any]
     options: dict[str, Any] = field(default_factory=dict)
-    modules: tuple[str, ...] = ()
-    missing: Callable[[dict[str, Any]], str] = always
+    module: str = ""
+    package: str = ""
 
     def with_fdr(self, fdr: float | None) -> dict[str, Any]:
-        """Return the options at a level; methods that have no false-discovery rate keep theirs."""
+        """Return the options with this false-discovery rate; methods that have none keep theirs."""
         return self.options | ({} if fdr is None or "fdr" not in self.options else {"fdr": fdr})
 
-
-@dataclass(frozen=True)
-class _Packages:
-    """Says which package of the extra `baselines` is not there; does not import it."""
-
-    package: str
-    module: str
-
-    def __call__(self, _options: dict[str, Any]) -> str:
-        if find_spec(self.module.partition(".")[0]) is not None:
+    def missing(self) -> str:
+        """Return an empty string, or why the method cannot run here: which package is not installed."""
+        if not self.package or find_spec(self.module.partition(".")[0]) is not None:
             return ""
         return f"{NOT_INSTALLED}: {self.package}; run: pip install 'gpmnet[baselines]'"
-
-
-_CAUSAL_LEARN = ("causal-learn", "causallearn.utils.cit")
-_LIBRARIES = {
-    "glasso": ("scikit-learn", "sklearn.covariance"),
-    "glasso-ebic": ("scikit-learn", "sklearn.covariance"),
-    "npn": ("scikit-learn", "sklearn.covariance"),
-    "npn-ebic": ("scikit-learn", "sklearn.covariance"),
-    "partial-corr": ("scipy", "scipy.stats"),
-    "kci": _CAUSAL_LEARN,
-    "rcit": _CAUSAL_LEARN,
-    "pc-rcit": _CAUSAL_LEARN,
-    "pc-rcot": _CAUSAL_LEARN,
-    "gs": ("causal-learn", "causallearn.search.ScoreBased.GES"),
-    "sing": ("TransportMaps", "TransportMaps.Algorithms.SparsityIdentification"),
-    "hc": ("pgmpy", "pgmpy.causal_discovery"),
-}
 
 
 def _baseline(kind: type[Baseline]) -> Method:
     options = {f.name: f.default for f in dataclasses.fields(kind) if f.init and f.name != "random_state"}
     summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-    library = _LIBRARIES.get(kind.name)
-    if library is None:
-        return Method(kind.name, summary, kind, options)
-    return Method(kind.name, summary, kind, options, (library[1],), _Packages(*library))
+    return Method(kind.name, summary, kind, options, kind.module, kind.package)
 
 
 def build_engine(**options: Any) -> Any:
     """Return a `GPM` estimator with these options."""
-    return importlib.import_module("gpmnet.estimator").GPM(**options)
+    from gpmnet.estimator import GPM  # slow to import, and most of what reads the registry builds nothing
 
-
-def engine_missing(options: dict[str, Any]) -> str:
-    """Return "not built" unless the estimator, its engine and every option exist."""
-    try:
-        estimator = importlib.import_module("gpmnet.estimator")
-    except ImportError:
-        return NOT_BUILT
-    if options["engine"] not in estimator.ENGINES:
-        return NOT_BUILT
-    known = inspect.signature(estimator.GPM).parameters
-    unknown = [name for name in options if name not in known]
-    return f"{NOT_BUILT}: the estimator has no option {quote_all(unknown)}" if unknown else ""
+    return GPM(**options)
 
 
 def _engine(name: str, summary: str, **options: Any) -> Method:
-    return Method(name, summary, build_engine, {"fdr": 0.05} | options, ("gpmnet.estimator",), engine_missing)
+    return Method(name, summary, build_engine, {"fdr": 0.05} | options, "gpmnet.estimator")
 
 
 _ENGINES = (

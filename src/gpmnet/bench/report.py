@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpmnet.bench.rows import load_rows
 from gpmnet.bench.summary import summary
+from gpmnet.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,10 +23,14 @@ def write_report(directory: str | Path) -> list[Path]:
     """
     directory = Path(directory)
     rows = load_rows(directory)
-    written = [_move_in(directory / SUMMARY, summary(rows).encode())]
+    written = [directory / SUMMARY]
+    with whole_file(written[0]) as beside:
+        beside.write_text(summary(rows), encoding="utf-8")
     for suite, of_suite in rows.groupby("suite", sort=False):
         for name, figure in draw(str(suite), of_suite).items():
-            written.append(_save(figure, directory / f"{name}.png"))
+            written.append(directory / f"{name}.png")
+            with whole_file(written[-1]) as beside:
+                figure.savefig(beside, format="png", dpi=150)
     return written
 
 
@@ -51,17 +55,3 @@ def draw(suite: str, rows: pd.DataFrame) -> dict[str, Figure]:
     if rows["d"].nunique() == 1:
         return {suite: figures.hamming_by_task(suite, rows)}
     return {suite: figures.against_d(suite, rows, "hamming")}
-
-
-def _save(figure: Figure, path: Path) -> Path:
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    figure.savefig(beside, format="png", dpi=150)
-    os.replace(beside, path)
-    return path
-
-
-def _move_in(path: Path, content: bytes) -> Path:
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    beside.write_bytes(content)
-    os.replace(beside, path)
-    return path

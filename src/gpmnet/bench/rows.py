@@ -6,12 +6,11 @@ runs that share a folder never write the same file half each.
 
 from __future__ import annotations
 
-import os
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpmnet.errors import InputError, quote
+from gpmnet.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,12 +43,8 @@ def write_row(directory: Path, row: dict[str, Any]) -> None:
     unknown = row.keys() - {*TEXT, *WHOLE, *REAL}
     if unknown:
         raise ValueError(f"a row has no column {sorted(unknown)}")
-    folder = directory / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    place = folder / f"{row['key']}.parquet"
-    beside = folder / f"{row['key']}.{os.getpid()}.{threading.get_ident()}.part"
-    pq.write_table(pa.Table.from_pylist([row], schema=_schema()), beside, use_dictionary=False)
-    os.replace(beside, place)
+    with whole_file(directory / FOLDER / f"{row['key']}.parquet") as beside:
+        pq.write_table(pa.Table.from_pylist([row], schema=_schema()), beside, use_dictionary=False)
 
 
 def read_row(directory: Path, key: str) -> dict[str, Any] | None:

@@ -20,13 +20,11 @@ from typing import Any, Protocol
 from gpmnet import __version__
 from gpmnet.baselines import run_isolated
 from gpmnet.bench.cell import Cell, Limits, measure
-from gpmnet.bench.methods import NOT_BUILT, NOT_INSTALLED
+from gpmnet.bench.methods import METHODS, NOT_INSTALLED
 from gpmnet.bench.rows import FOLDER, read_row, read_rows, write_row
 from gpmnet.errors import InputError
 
-PACKAGES = (
-    "numpy", "scipy", "scikit-learn", "pandas", "torch", "causal-learn", "pgmpy", "TransportMaps",
-)  # fmt: skip
+PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "torch")  # and those that methods need
 TOO_LARGE = ("timeout", "memory over", "MemoryError", "killed by signal 9")  # 9: the system ran out of memory
 Series = tuple[str, ...]
 
@@ -71,9 +69,9 @@ def run_cells(
 
     Notes
     -----
-    Cells that have a row are not run again, but for those whose method was not built or not installed and now
-    is. Small d come first. Once a method ran out of time or memory at some d, larger d of the same simulator,
-    kind, options and n are skipped with that as the reason, unless it was under smaller limits than these.
+    Cells that have a row are not run again, but for those whose method was not installed and now is. Small d
+    come first. Once a method ran out of time or memory at some d, larger d of the same simulator, kind, options
+    and n are skipped with that as the reason, unless it was under smaller limits than these.
     """
     if jobs < 1:
         raise InputError(f"--jobs must be at least 1, got {jobs}")
@@ -96,8 +94,7 @@ def _is_due(cell: Cell, row: dict[str, Any] | None, retry: bool) -> bool:
         return True
     if row["status"] == "ok":
         return False
-    unavailable = row["reason"].startswith((NOT_BUILT, NOT_INSTALLED))
-    return retry or (unavailable and not cell.method.missing(cell.options))
+    return retry or (row["reason"].startswith(NOT_INSTALLED) and not cell.method.missing())
 
 
 @dataclass
@@ -162,7 +159,7 @@ class _Run:
 
     def _row(self, cell: Cell) -> dict[str, Any]:
         common = _common(cell, self.limits, self.jobs)
-        reason = cell.method.missing(cell.options) or self._too_large(common)
+        reason = cell.method.missing() or self._too_large(common)
         if reason:
             return common | {"status": "skipped", "reason": reason}
         outcome = run_isolated(
@@ -230,7 +227,8 @@ def _common(cell: Cell, limits: Limits, jobs: int) -> dict[str, Any]:
 def versions() -> str:
     """Return the versions of this package and of those that do the work, as JSON."""
     found = {"gpmnet": __version__}
-    for package in PACKAGES:
+    needed = sorted({method.package for method in METHODS.values()} - {"", *PACKAGES}, key=str.lower)
+    for package in (*PACKAGES, *needed):
         with contextlib.suppress(PackageNotFoundError):
             found[package] = version(package)
     return json.dumps(found)

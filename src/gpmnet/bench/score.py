@@ -10,11 +10,11 @@ from scipy.sparse import coo_array, csr_array, issparse
 
 from gpmnet import metrics
 from gpmnet.bench.task import Problem
+from gpmnet.graphs import undirected
 from gpmnet.network import MarkovNetwork
-from gpmnet.simulate.base import undirected
 
 if TYPE_CHECKING:
-    from gpmnet.simulate.base import Graph
+    from gpmnet.graphs import Graph
 
 
 def score(problem: Problem, model: Any) -> dict[str, float]:

@@ -9,10 +9,11 @@ from pathlib import Path
 from gpmnet.bench.cell import Cell
 from gpmnet.bench.folder import find_tables
 from gpmnet.bench.methods import METHODS, find_method
-from gpmnet.bench.suites import ALL_KINDS, SUITES, Grid, Suite
+from gpmnet.bench.suites import SUITES, Grid, Suite
 from gpmnet.bench.task import SimulatedTask, Task
 from gpmnet.errors import InputError, quote
 from gpmnet.simulate import SIMULATORS
+from gpmnet.simulate.base import ALL_KINDS
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""The suites by name: which simulators, which sizes, which methods, at which level.
+"""The suites by name: which simulators, which sizes, which methods, at which false-discovery rate.
 
-Suites that count Hamming distance on small graphs run at a false-discovery rate of 0.01 (at level q even a
+Suites that count Hamming distance on small graphs run at a false-discovery rate of 0.01 (at a rate q even a
 perfect method has about q / (1 - q) false edges per true one), those of 10,000 variables and more at 0.001.
-Methods without such a rate keep the level of their own tests. ``--fdr`` changes it.
+Methods without such a rate keep the threshold of their own tests. ``--fdr`` changes it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-ALL_KINDS = ("continuous", "discrete", "mixed")
+from gpmnet.simulate.base import ALL_KINDS
+
 SMALL = tuple(range(4, 21, 2))
 ENGINES = ("gpm", "gpm-deep")
 PAPER = ("glasso", "npn", "kci", "gs", "sing")

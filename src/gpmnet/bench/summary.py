@@ -22,9 +22,9 @@ ABOUT = """# Benchmark
 
 Each line is a method on a task: mean ± standard deviation over the seeds that gave numbers. *Seeds* is how
 many did, of how many; the last column says why the others did not. *Hamming* is the number of wrong pairs and
-*empty* that of a graph without edges. *FDR* is the level of methods that have one. *AP* is the average
-precision of the ranking of all pairs. *Visible* leaves out true edges that no test given all the rest can
-see. *Seconds* are those of the fit alone; *MB* is the peak memory of its process.
+*empty* that of a graph without edges. *FDR* is the false-discovery rate of methods that have one. *AP* is the
+average precision of the ranking of all pairs. *Visible* leaves out true edges that no test given all the rest
+can see. *Seconds* are those of the fit alone; *MB* is the peak memory of its process.
 """
 
 
@@ -88,11 +88,11 @@ def _table(rows: pd.DataFrame, by: str) -> list[str]:
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for (size, method, _), group in rows.groupby([by, "method", "method_options"], sort=False):
         good = group[group["status"] == "ok"]
-        level = "" if group["fdr"].isna().all() else f"{group['fdr'].iloc[0]:g}"
+        fdr = "" if group["fdr"].isna().all() else f"{group['fdr'].iloc[0]:g}"
         cells = [
             str(size),
             str(method),
-            level,
+            fdr,
             f"{len(good)}/{len(group)}",
             spread(good["hamming"], 1),
             spread(good["empty_hamming"].drop_duplicates(), 1),

@@ -10,7 +10,7 @@ from gpmnet.simulate import simulate
 from gpmnet.table import Table, load_table
 
 if TYPE_CHECKING:
-    from gpmnet.simulate.base import Graph
+    from gpmnet.graphs import Graph
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,7 @@ def list_() -> None:
     out = console()
     suites = [(name, suite.summary, f"{suite.fdr:g}") for name, suite in SUITES.items()]
     show("suites (gpmnet bench run NAME -o DIR)", ("suite", "what it measures", "FDR"), suites)
-    methods = [(m.name, m.summary, m.missing(m.options) or "ready") for m in METHODS.values()]
+    methods = [(m.name, m.summary, m.missing() or "ready") for m in METHODS.values()]
     show("methods (--methods A,B)", ("method", "what it is", "here"), methods)
     simulators = [(name, ", ".join(s.kinds), s.summary) for name, s in SIMULATORS.items()]
     show("simulators (gpmnet simulate NAME -o DIR)", ("simulator", "kinds", "what it draws"), simulators)

@@ -14,14 +14,14 @@ from gpmnet.simulate.tables import LARGEST, configuration, draw_codes
 
 @dataclass(frozen=True)
 class Split:
-    """Which parents are discrete (with how many levels) and which are continuous (level 0)."""
+    """Which parents are discrete (with how many levels) and which are continuous (0 levels)."""
 
     levels: tuple[int, ...]
 
     @property
     def discrete_levels(self) -> list[int]:
-        """The levels of the discrete parents."""
-        return [level for level in self.levels if level]
+        """The numbers of levels of the discrete parents."""
+        return [count for count in self.levels if count]
 
     @property
     def configurations(self) -> int:
@@ -30,12 +30,12 @@ class Split:
 
     def configuration(self, parents: Values) -> NDArray[np.intp]:
         """Return the configuration of the discrete parents, (n, k) -> (n,)."""
-        columns = [parents[:, at] for at, level in enumerate(self.levels) if level]
+        columns = [parents[:, at] for at, count in enumerate(self.levels) if count]
         return configuration(columns, self.discrete_levels, len(parents))
 
     def continuous(self, parents: Values) -> Values:
         """Return the continuous parents."""
-        return parents[:, [at for at, level in enumerate(self.levels) if not level]]
+        return parents[:, [at for at, count in enumerate(self.levels) if not count]]
 
 
 @dataclass(frozen=True)

@@ -1,28 +1,34 @@
-"""What a simulator returns, and the few helpers that every simulator uses."""
+"""What a simulator is, what it returns, and the few helpers that every simulator uses."""
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, triu
 
 from gpmnet.errors import InputError, quote
+from gpmnet.parts import Part
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    Graph: TypeAlias = csr_array[np.bool_, tuple[int, int]]
+    from gpmnet.graphs import Graph
+
     Matrix: TypeAlias = csr_array[np.float64, tuple[int, int]]
 
 Values: TypeAlias = NDArray[Any]
 LogDensity: TypeAlias = Callable[[Values], NDArray[np.float64]]
+FloatType: TypeAlias = type[np.float32] | type[np.float64]
 
-LARGEST_TABLE = 2**20  # cells of the full joint table that `Simulation.probabilities` is willing to enumerate
+DTYPES = ("float32", "float64")
+ALL_KINDS = ("continuous", "discrete", "mixed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +106,71 @@ class Simulation:
         names = np.array(self.names, dtype=object)
         return pd.DataFrame({"source": names[upper.row[order]], "target": names[upper.col[order]]}, dtype=str)
 
-    def probabilities(self) -> NDArray[np.float64]:
-        """Return the joint mass table, shape `levels`, by enumerating every state of an all-discrete law."""
-        if self.log_density is None or not self.levels or 0 in self.levels:
-            raise InputError(f"{self.name} has no joint table: only small all-discrete laws have one")
-        cells = int(np.prod([float(level) for level in self.levels]))
-        if cells > LARGEST_TABLE:
-            raise InputError(
-                f"the joint table would have {cells:,} cells; at most {LARGEST_TABLE:,} are enumerated"
-            )
-        states = np.indices(self.levels).reshape(len(self.levels), -1).T
-        return np.exp(self.log_density(states)).reshape(self.levels)
+
+class Simulator(Part, ABC):
+    """A family of laws whose Markov network is known: a frozen dataclass whose fields are its options.
+
+    A simulator is one short file with one such class, documented with its equations, and a line in
+    `gpmnet.simulate.SIMULATORS`; `_draw` does the work.
+    """
+
+    name: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]] = ("continuous",)
+    """What `draw` can be asked for, the default first."""
+    smallest: ClassVar[int] = 2
+    """The least d."""
+    step: ClassVar[int] = 1
+    """d must be a multiple of it."""
+
+    def draw(self, d: int, n: int, seed: int = 0, kind: str | None = None) -> Simulation:
+        """Draw a sample.
+
+        Parameters
+        ----------
+        d, n : int
+            Columns and rows.
+        seed : int
+            The same seed gives the same bytes.
+        kind : str, optional
+            One of `kinds`, the first by default.
+
+        Raises
+        ------
+        InputError
+            Where d, n, the seed or the kind cannot be used.
+        """
+        chosen = self.kinds[0] if kind is None else kind
+        if chosen not in self.kinds:
+            raise InputError(f"{self.name}: kind must be one of {', '.join(self.kinds)}, got {quote(chosen)}")
+        for what, given, least in (("d", d, self.smallest), ("n", n, 1), ("seed", seed, 0)):
+            if isinstance(given, bool) or not hasattr(given, "__index__") or operator.index(given) < least:
+                raise InputError(
+                    f"{self.name}: {what} must be a whole number of at least {least}, got {quote(given)}"
+                )
+        self._check_multiple(d, self.step)
+        return self._draw(d, n, seed, chosen)
+
+    @abstractmethod
+    def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
+        """Draw a sample; everything asked for has been checked."""
+
+    @property
+    def summary(self) -> str:
+        """The first line of the documentation."""
+        return (inspect.getdoc(type(self)) or "").partition("\n")[0]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by name, with their values."""
+        return self.get_params(deep=False)
+
+    def _parameters(self, d: int, n: int, seed: int, kind: str, **found: Any) -> dict[str, Any]:
+        """Return `Simulation.parameters`: what was asked for, the options, and what else there is to say."""
+        return {"kind": kind, "d": d, "n": n, "seed": seed, **self.options, **found}
+
+    def _check_multiple(self, d: int, of: int) -> None:
+        if d % of:
+            raise InputError(f"{self.name}: d must be a multiple of {of}, got {d}")
 
 
 def column_names(d: int) -> tuple[str, ...]:
@@ -118,17 +178,9 @@ def column_names(d: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(1, d + 1))
 
 
-def undirected(d: int, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Graph:
-    """Return the symmetric graph on d nodes whose edges are the given pairs, each listed once."""
-    both = (np.concatenate([rows, columns]), np.concatenate([columns, rows]))
-    return csr_array((np.ones(2 * len(rows), dtype=np.bool_), both), shape=(d, d))
-
-
-def complete_blocks(d: int, block: int) -> Graph:
-    """Return the graph whose components are the complete graphs on consecutive runs of `block` nodes."""
-    rows, columns = np.triu_indices(block, 1)
-    start = np.arange(0, d, block)[:, None]
-    return undirected(d, (start + rows).ravel(), (start + columns).ravel())
+def kinds_of(levels: NDArray[np.intp]) -> tuple[str, ...]:
+    """Return the kinds of variables with these numbers of levels, 0 for a continuous one."""
+    return tuple(np.where(levels > 0, "discrete", "continuous").tolist())
 
 
 def generators(seed: int, count: int) -> list[np.random.Generator]:
@@ -136,28 +188,6 @@ def generators(seed: int, count: int) -> list[np.random.Generator]:
     return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count)]
 
 
-def check_size(name: str, d: int, n: int, seed: int, *, smallest: int = 2, multiple: int = 1) -> None:
-    """Raise `InputError` unless d, n and the seed can be used."""
-    for what, given, least in (("d", d, smallest), ("n", n, 1), ("seed", seed, 0)):
-        if isinstance(given, bool) or not hasattr(given, "__index__") or operator.index(given) < least:
-            raise InputError(f"{name}: {what} must be a whole number of at least {least}, got {quote(given)}")
-    if d % multiple:
-        raise InputError(f"{name}: d must be a multiple of {multiple}, got {d}")
-
-
-def check_choice(name: str, option: str, given: str, choices: Sequence[str]) -> None:
-    """Raise `InputError` unless the option has one of the listed values."""
-    if given not in choices:
-        raise InputError(f"{name}: {option} must be one of {', '.join(choices)}, got {quote(given)}")
-
-
-def check_range(name: str, option: str, given: float, low: float, high: float) -> None:
-    """Raise `InputError` unless low <= given <= high."""
-    if isinstance(given, bool) or not isinstance(given, int | float | np.number) or not low <= given <= high:
-        raise InputError(f"{name}: {option} must be a number from {low:g} to {high:g}, got {quote(given)}")
-
-
-def float_type(name: str, dtype: str) -> type[np.float32] | type[np.float64]:
+def float_type(dtype: str) -> FloatType:
     """Return the NumPy type called "float32" or "float64"."""
-    check_choice(name, "dtype", dtype, ("float32", "float64"))
     return np.float32 if dtype == "float32" else np.float64

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.checks import check_choice
+from gpmnet.graphs import complete_blocks
 from gpmnet.simulate.base import (
+    ALL_KINDS,
+    DTYPES,
+    FloatType,
     Simulation,
+    Simulator,
     Values,
-    check_choice,
-    check_size,
-    complete_blocks,
     float_type,
     generators,
+    kinds_of,
 )
 
-KINDS = ("continuous", "discrete", "mixed")
 REPLACED = 0.1  # positive=True: how often q is replaced by a uniform draw
 FLOOR = 0.25  # smooth=True: variance that q keeps at p = 0
 
 
-def butterfly(
-    d: int,
-    n: int,
-    seed: int = 0,
-    *,
-    kind: str = "continuous",
-    positive: bool = False,
-    smooth: bool = False,
-    dtype: str = "float64",
-) -> Simulation:
+@dataclass(frozen=True)
+class Butterfly(Simulator):
     r"""Draw d/2 independent pairs (p, q) with q = w p.
 
     - *continuous* pairs: p and w are independent N(0, 1). The pair is uncorrelated; its dependence is that
@@ -44,23 +40,16 @@ def butterfly(
     - *mixed*: every pair is of one of the two types. The number of discrete pairs is uniform on 1, ...,
       d/2 - 1 (a fair coin where d = 2), and which pairs they are is random.
 
+    The columns are p1, q1, p2, q2, ... (d is even); the true edges are (p1, q1), (p2, q2), ...
+
     Parameters
     ----------
-    d, n, seed : int
-        Columns (even), rows, seed.
-    kind : {"continuous", "discrete", "mixed"}
-        Type of the pairs.
     positive : bool
         Discrete pairs with a strictly positive mass function.
     smooth : bool
         Continuous pairs with a finite ``E f^2``.
     dtype : {"float64", "float32"}
         Type of the values. The two types are different draws.
-
-    Returns
-    -------
-    Simulation
-        Columns p1, q1, p2, q2, ...; the true edges are (p1, q1), (p2, q2), ...
 
     References
     ----------
@@ -70,29 +59,37 @@ def butterfly(
 
     Examples
     --------
-    >>> drawn = butterfly(d=4, n=100, seed=1)
+    >>> drawn = Butterfly().draw(d=4, n=100, seed=1)
     >>> drawn.edges().values.tolist()
     [['p1', 'q1'], ['p2', 'q2']]
     """
-    check_size("butterfly", d, n, seed, multiple=2)
-    check_choice("butterfly", "kind", kind, KINDS)
-    for_law, for_sample = generators(seed, 2)
-    pairs = d // 2
-    law = _Law(_discrete_pairs(kind, pairs, for_law), positive, smooth)
-    levels = np.where(np.repeat(law.discrete, 2), 3, 0)
-    return Simulation(
-        name="butterfly",
-        names=tuple(name for i in range(1, pairs + 1) for name in (f"p{i}", f"q{i}")),
-        values=law.draw(n, for_sample, float_type("butterfly", dtype)),
-        kinds=tuple(np.where(levels > 0, "discrete", "continuous").tolist()),
-        truth=complete_blocks(d, 2),
-        parameters={
-            "kind": kind, "d": d, "n": n, "seed": seed, "positive": positive, "smooth": smooth,
-            "dtype": dtype, "discrete_pairs": int(law.discrete.sum()),
-        },
-        levels=tuple(levels.tolist()),
-        log_density=law.log_density,
-    )  # fmt: skip
+
+    name: ClassVar[str] = "butterfly"
+    kinds: ClassVar[tuple[str, ...]] = ALL_KINDS
+    step: ClassVar[int] = 2
+    positive: bool = False
+    smooth: bool = False
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self, "dtype", DTYPES)
+
+    def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
+        for_law, for_sample = generators(seed, 2)
+        pairs = d // 2
+        law = _Law(_discrete_pairs(kind, pairs, for_law), self.positive, self.smooth)
+        levels = np.where(np.repeat(law.discrete, 2), 3, 0)
+        return Simulation(
+            name=self.name,
+            names=tuple(name for i in range(1, pairs + 1) for name in (f"p{i}", f"q{i}")),
+            values=law.draw(n, for_sample, float_type(self.dtype)),
+            kinds=kinds_of(levels),
+            truth=complete_blocks(d, 2),
+            parameters=self._parameters(d, n, seed, kind, discrete_pairs=int(law.discrete.sum())),
+            levels=tuple(levels.tolist()),
+            log_density=law.log_density,
+        )
 
 
 def _discrete_pairs(kind: str, pairs: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -109,7 +106,7 @@ class _Law:
     positive: bool
     smooth: bool
 
-    def draw(self, n: int, rng: np.random.Generator, dtype: type[np.float32] | type[np.float64]) -> Values:
+    def draw(self, n: int, rng: np.random.Generator, dtype: FloatType) -> Values:
         pairs = len(self.discrete)
         values = np.empty((n, 2 * pairs), dtype=dtype)
         for which, draw in ((~self.discrete, self._continuous), (self.discrete, self._discrete)):
@@ -122,7 +119,7 @@ class _Law:
         return values
 
     def _continuous(
-        self, n: int, pairs: int, rng: np.random.Generator, dtype: type[np.float32] | type[np.float64]
+        self, n: int, pairs: int, rng: np.random.Generator, dtype: FloatType
     ) -> tuple[Values, Values]:
         p = rng.standard_normal((n, pairs), dtype=dtype)
         q = rng.standard_normal((n, pairs), dtype=dtype)
@@ -130,7 +127,7 @@ class _Law:
         return p, q
 
     def _discrete(
-        self, n: int, pairs: int, rng: np.random.Generator, dtype: type[np.float32] | type[np.float64]
+        self, n: int, pairs: int, rng: np.random.Generator, dtype: FloatType
     ) -> tuple[Values, Values]:
         p = rng.integers(-1, 2, (n, pairs), dtype=np.int8)
         q = rng.integers(-1, 2, (n, pairs), dtype=np.int8) * p

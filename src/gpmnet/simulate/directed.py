@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.simulate.base import Values
-from gpmnet.simulate.graphs import PerfectDag
+from gpmnet.simulate.decomposable import PerfectDag
 
 PILOT = 2000  # rows of the throw-away sample from which centres, scales and bin edges are taken
 

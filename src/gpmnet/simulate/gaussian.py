@@ -3,50 +3,77 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu, spsolve_triangular
 
-from gpmnet.errors import InputError
+from gpmnet.checks import check_choice, check_number
+from gpmnet.errors import InputError, quote
+from gpmnet.graphs import moralise, undirected
 from gpmnet.simulate.base import (
+    DTYPES,
+    FloatType,
     Simulation,
+    Simulator,
     Values,
-    check_choice,
-    check_range,
-    check_size,
     column_names,
     float_type,
     generators,
-    undirected,
 )
-from gpmnet.simulate.graphs import moralise, perfect_dag
+from gpmnet.simulate.decomposable import check_graph_options, perfect_dag
 
 if TYPE_CHECKING:
-    from gpmnet.simulate.base import Graph, Matrix
+    from gpmnet.graphs import Graph
+    from gpmnet.simulate.base import Matrix
+    from gpmnet.simulate.maps import MappedLaw
 
 STRUCTURES = ("random", "chain")
+NEAR = 1e-6  # how near 0 and 1 a correlation may come
 
 
-def gaussian(
-    d: int,
-    n: int,
-    seed: int = 0,
-    *,
-    precision: Any = None,
-    structure: str = "random",
-    strength: float = 0.9,
-    rho: float = 0.5,
-    density: float | None = None,
-    max_clique: int | None = None,
-    dtype: str = "float64",
-) -> Simulation:
+@dataclass(frozen=True, eq=False)  # or `Gaussian` would be compared by these fields alone
+class LatentGaussian(Simulator):
+    """What `Gaussian` and the maps of it share: the options of a random or a chain-like precision matrix."""
+
+    structure: str = "random"
+    strength: float = 0.9
+    rho: float = 0.5
+    density: float | None = None
+    max_clique: int | None = None
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self, "structure", STRUCTURES)
+        check_number(self, "strength", NEAR, 1 - NEAR)
+        check_rho(self)
+        check_graph_options(self)
+        check_choice(self, "dtype", DTYPES)
+
+    def law(self, d: int, rng: np.random.Generator) -> GaussianLaw:
+        """Return the law of d variables."""
+        if self.structure == "chain":
+            return chain_law(d, self.rho)
+        dag = perfect_dag(d, rng, density=self.density, max_clique=self.max_clique)
+        graph = moralise(dag.adjacency()).tocoo()
+        upper = graph.row < graph.col
+        rows, columns = graph.row[upper], graph.col[upper]
+        entries = rng.uniform(0.5, 1.0, len(rows)) * rng.choice([-1.0, 1.0], len(rows))
+        sums = np.bincount(rows, np.abs(entries), d) + np.bincount(columns, np.abs(entries), d)
+        entries *= self.strength / np.sqrt(sums[rows] * sums[columns])
+        half = coo_array((entries, (rows, columns)), shape=(d, d))
+        return GaussianLaw(csr_array(half + half.T + eye_array(d)))
+
+
+@dataclass(frozen=True, eq=False)  # two matrices have no one truth value
+class Gaussian(LatentGaussian):
     """Draw from N(0, Q^-1); i and j are adjacent if and only if Q_ij is not 0.
 
     - ``precision=Q``: any symmetric positive definite matrix, dense or sparse.
-    - ``structure="random"``: a random decomposable graph (`gpmnet.simulate.graphs.perfect_dag`) with
+    - ``structure="random"``: a random decomposable graph (`gpmnet.simulate.decomposable.perfect_dag`) with
       ``Q_ii = 1`` and ``Q_ij = strength * a_ij / sqrt(r_i r_j)``, where a_ij ~ ±U(0.5, 1) and
       ``r_i = sum_j |a_ij|``. The matrix ``a_ij / sqrt(r_i r_j)`` has spectral radius at most 1, so Q is
       positive definite; the partial correlation of an edge is -Q_ij.
@@ -55,10 +82,6 @@ def gaussian(
 
     Parameters
     ----------
-    d, n, seed : int
-        Columns, rows, seed.
-    precision : array or sparse array of shape (d, d), optional
-        The precision matrix; structure and what belongs to it is then unused.
     structure : {"random", "chain"}
         How the precision matrix is drawn.
     strength : float
@@ -69,6 +92,8 @@ def gaussian(
         Of the random graph.
     dtype : {"float64", "float32"}
         Type of the values.
+    precision : array or sparse array of shape (d, d), optional
+        The precision matrix; structure and what belongs to it is then unused.
 
     References
     ----------
@@ -76,34 +101,25 @@ def gaussian(
 
     Examples
     --------
-    >>> drawn = gaussian(d=3, n=10, precision=[[2, 1, 0], [1, 2, 0], [0, 0, 1]])
+    >>> drawn = Gaussian(precision=[[2, 1, 0], [1, 2, 0], [0, 0, 1]]).draw(d=3, n=10)
     >>> drawn.edges().values.tolist()
     [['x1', 'x2']]
     """
-    check_size("gaussian", d, n, seed)
-    float_type("gaussian", dtype)
-    for_law, for_sample = generators(seed, 2)
-    if precision is not None:
-        structure, law = "given", GaussianLaw(_given(precision, d))
-    else:
-        law = gaussian_law(
-            "gaussian", d, for_law, structure=structure, strength=strength, rho=rho, density=density,
-            max_clique=max_clique,
-        )  # fmt: skip
-    return Simulation(
-        name="gaussian",
-        names=column_names(d),
-        values=law.draw(n, for_sample, dtype),
-        kinds=("continuous",) * d,
-        truth=law.graph(),
-        parameters={
-            "kind": "continuous", "d": d, "n": n, "seed": seed, "structure": structure, "strength": strength,
-            "rho": rho, "density": density, "max_clique": max_clique, "dtype": dtype,
-        },
-        levels=(0,) * d,
-        precision=law.precision,
-        log_density=law.log_density,
-    )  # fmt: skip
+
+    name: ClassVar[str] = "gaussian"
+    precision: Any = None
+
+    def law(self, d: int, rng: np.random.Generator) -> GaussianLaw:
+        """Return the law of the given precision matrix, or of one that is drawn."""
+        return super().law(d, rng) if self.precision is None else GaussianLaw(_given(self.precision, d))
+
+    def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
+        for_law, for_sample = generators(seed, 2)
+        law = self.law(d, for_law)
+        structure = self.structure if self.precision is None else "given"
+        parameters = self._parameters(d, n, seed, kind, structure=structure)
+        del parameters["precision"]  # the simulation has the matrix itself
+        return with_law(self.name, law, law.draw(n, for_sample, float_type(self.dtype)), parameters)
 
 
 @dataclass(frozen=True)
@@ -119,24 +135,23 @@ class GaussianLaw:
         upper = (entries.row < entries.col) & (entries.data != 0)
         return undirected(entries.shape[0], entries.row[upper], entries.col[upper])
 
-    def draw(self, n: int, rng: np.random.Generator, dtype: str) -> Values:
+    def draw(self, n: int, rng: np.random.Generator, dtype: FloatType) -> Values:
         """Draw n rows."""
         d = self.precision.shape[0]
-        kind = float_type("gaussian", dtype)
-        noise = rng.standard_normal((n, d), dtype=kind)
+        noise = rng.standard_normal((n, d), dtype=dtype)
         if self.rho is not None:
             from scipy.signal import lfilter  # slow to import, and only the chain needs it
 
-            noise[:, 1:] *= kind(np.sqrt(1 - self.rho**2))
+            noise[:, 1:] *= dtype(np.sqrt(1 - self.rho**2))
             return np.asarray(
-                lfilter(np.ones(1, dtype=kind), np.array([1, -self.rho], dtype=kind), noise, axis=1)
+                lfilter(np.ones(1, dtype=dtype), np.array([1, -self.rho], dtype=dtype), noise, axis=1)
             )
         lower, diagonal, order = _factor(self.precision)
         # Q = P'LDL'P, so L'P x = D^-1/2 e has the covariance that is wanted
         solved = spsolve_triangular(
             lower.T.tocsr(), noise.T / np.sqrt(diagonal)[:, None], lower=False, unit_diagonal=True
         )
-        values = np.empty((n, d), dtype=kind)
+        values = np.empty((n, d), dtype=dtype)
         values[:, order] = solved.T
         return values
 
@@ -148,35 +163,33 @@ class GaussianLaw:
         return np.asarray(0.5 * (log_det - squares - d * np.log(2 * np.pi)), dtype=np.float64)
 
 
-def gaussian_law(
-    name: str,
-    d: int,
-    rng: np.random.Generator,
-    *,
-    structure: str,
-    strength: float,
-    rho: float,
-    density: float | None,
-    max_clique: int | None,
-) -> GaussianLaw:
-    """Return the law of a random or a chain-like precision matrix."""
-    check_choice(name, "structure", structure, STRUCTURES)
-    if structure == "chain":
-        return chain_law(name, d, rho)
-    check_range(name, "strength", strength, 1e-6, 1 - 1e-6)
-    graph = moralise(perfect_dag(d, rng, density=density, max_clique=max_clique).adjacency()).tocoo()
-    upper = graph.row < graph.col
-    rows, columns = graph.row[upper], graph.col[upper]
-    entries = rng.uniform(0.5, 1.0, len(rows)) * rng.choice([-1.0, 1.0], len(rows))
-    sums = np.bincount(rows, np.abs(entries), d) + np.bincount(columns, np.abs(entries), d)
-    entries *= strength / np.sqrt(sums[rows] * sums[columns])
-    half = coo_array((entries, (rows, columns)), shape=(d, d))
-    return GaussianLaw(csr_array(half + half.T + eye_array(d)))
+def with_law(
+    name: str, law: GaussianLaw | MappedLaw, values: Values, parameters: dict[str, Any]
+) -> Simulation:
+    """Return a sample of a Gaussian law, or of maps of one, with all that the law knows."""
+    d = values.shape[1]
+    return Simulation(
+        name=name,
+        names=column_names(d),
+        values=values,
+        kinds=("continuous",) * d,
+        truth=law.graph(),
+        parameters=parameters,
+        levels=(0,) * d,
+        precision=law.precision,
+        log_density=law.log_density,
+    )
 
 
-def chain_law(name: str, d: int, rho: float) -> GaussianLaw:
+def check_rho(owner: Any) -> None:
+    """Raise unless the option `rho` of a simulator is a correlation that is neither 0 nor near 1 in size."""
+    check_number(owner, "rho", NEAR - 1, 1 - NEAR)
+    if abs(owner.rho) < NEAR:
+        raise InputError(f"{owner.name}: rho must not be 0; got {quote(owner.rho)}")
+
+
+def chain_law(d: int, rho: float) -> GaussianLaw:
     """Return the law of the stationary chain with correlation rho between neighbors."""
-    check_range(name, "rho", abs(rho), 1e-6, 1 - 1e-6)
     diagonal = np.full(d, (1 + rho**2) / (1 - rho**2))
     diagonal[[0, -1]] = 1 / (1 - rho**2)
     at = np.arange(d - 1)

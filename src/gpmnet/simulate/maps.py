@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
-from gpmnet.simulate.base import Values
+from gpmnet.simulate.base import FloatType, Values
 from gpmnet.simulate.gaussian import GaussianLaw
+
+if TYPE_CHECKING:
+    from gpmnet.graphs import Graph
+    from gpmnet.simulate.base import Matrix
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -69,7 +74,16 @@ class MappedLaw:
     latent: GaussianLaw
     maps: tuple[str, ...]
 
-    def draw(self, n: int, rng: np.random.Generator, dtype: str) -> Values:
+    @property
+    def precision(self) -> Matrix:
+        """The precision matrix of the Gaussian law."""
+        return self.latent.precision
+
+    def graph(self) -> Graph:
+        """Return the graph of the Gaussian law, which maps of single columns leave as it is."""
+        return self.latent.graph()
+
+    def draw(self, n: int, rng: np.random.Generator, dtype: FloatType) -> Values:
         """Draw n rows."""
         values = self.latent.draw(n, rng, dtype)
         for at, name in enumerate(self.maps):

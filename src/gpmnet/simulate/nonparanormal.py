@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from gpmnet.simulate.base import Simulation, check_size, column_names, float_type, generators
-from gpmnet.simulate.gaussian import gaussian_law
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gpmnet.simulate.base import Simulation, float_type, generators
+from gpmnet.simulate.gaussian import LatentGaussian, with_law
 from gpmnet.simulate.maps import MappedLaw
 
 CYCLE = ("exp", "cubic", "uniform", "softplus")
 
 
-def nonparanormal(
-    d: int,
-    n: int,
-    seed: int = 0,
-    *,
-    structure: str = "random",
-    strength: float = 0.9,
-    rho: float = 0.5,
-    density: float | None = None,
-    max_clique: int | None = None,
-    dtype: str = "float64",
-) -> Simulation:
+@dataclass(frozen=True)
+class Nonparanormal(LatentGaussian):
     """Draw ``x_j = g_j(z_j)`` with z from `gaussian` and g_j strictly increasing.
 
     The graph is that of z. The maps g take turns over the columns: exp(z) (skewed), z + z^3 (heavy tails),
@@ -28,10 +21,8 @@ def nonparanormal(
 
     Parameters
     ----------
-    d, n, seed : int
-        Columns, rows, seed.
     structure, strength, rho, density, max_clique, dtype
-        As in `gaussian`.
+        As in `Gaussian`.
 
     References
     ----------
@@ -40,29 +31,15 @@ def nonparanormal(
 
     Examples
     --------
-    >>> drawn = nonparanormal(d=5, n=10, structure="chain")
+    >>> drawn = Nonparanormal(structure="chain").draw(d=5, n=10)
     >>> len(drawn.edges()), bool((drawn.values[:, 0] > 0).all())
     (4, True)
     """
-    check_size("nonparanormal", d, n, seed)
-    float_type("nonparanormal", dtype)
-    for_law, for_sample = generators(seed, 2)
-    latent = gaussian_law(
-        "nonparanormal", d, for_law, structure=structure, strength=strength, rho=rho, density=density,
-        max_clique=max_clique,
-    )  # fmt: skip
-    law = MappedLaw(latent, CYCLE)
-    return Simulation(
-        name="nonparanormal",
-        names=column_names(d),
-        values=law.draw(n, for_sample, dtype),
-        kinds=("continuous",) * d,
-        truth=latent.graph(),
-        parameters={
-            "kind": "continuous", "d": d, "n": n, "seed": seed, "structure": structure, "strength": strength,
-            "rho": rho, "density": density, "max_clique": max_clique, "dtype": dtype, "maps": list(CYCLE),
-        },
-        levels=(0,) * d,
-        precision=latent.precision,
-        log_density=law.log_density,
-    )  # fmt: skip
+
+    name: ClassVar[str] = "nonparanormal"
+
+    def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
+        for_law, for_sample = generators(seed, 2)
+        law = MappedLaw(self.law(d, for_law), CYCLE)
+        values = law.draw(n, for_sample, float_type(self.dtype))
+        return with_law(self.name, law, values, self._parameters(d, n, seed, kind, maps=list(CYCLE)))

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from gpmnet.checks import check_choice
 from gpmnet.simulate.base import (
+    DTYPES,
+    FloatType,
     Simulation,
+    Simulator,
     Values,
-    check_choice,
-    check_size,
     column_names,
     float_type,
     generators,
+    kinds_of,
 )
 
-KINDS = ("mixed", "continuous", "discrete")
 LEVELS = (2, 3, 4, 5)
 
 Marginal = Callable[[np.random.Generator, tuple[int, int]], Values]
@@ -38,7 +41,8 @@ MARGINALS: dict[str, Marginal] = {
 }
 
 
-def null(d: int, n: int, seed: int = 0, *, kind: str = "mixed", dtype: str = "float64") -> Simulation:
+@dataclass(frozen=True)
+class Null(Simulator):
     """Draw independent columns; the graph has no edge.
 
     - *continuous*: the columns take turns over normal, uniform, exponential, lognormal (sigma 1.5), Student t
@@ -48,46 +52,45 @@ def null(d: int, n: int, seed: int = 0, *, kind: str = "mixed", dtype: str = "fl
       the mean of the uniform law on the M levels and a draw from the simplex, so none is below 1 / (2 M).
     - *mixed*: as many of one as of the other, shuffled.
 
+    ``parameters["marginals"]`` of the simulation counts the columns of each marginal.
+
     Parameters
     ----------
-    d, n, seed : int
-        Columns, rows, seed.
-    kind : {"mixed", "continuous", "discrete"}
-        Which columns.
     dtype : {"float64", "float32"}
         Type of the values.
 
-    Returns
-    -------
-    Simulation
-        ``parameters["marginals"]`` counts the columns of each marginal.
-
     Examples
     --------
-    >>> drawn = null(d=40, n=10)
+    >>> drawn = Null().draw(d=40, n=10)
     >>> len(drawn.edges()), drawn.kinds.count("discrete"), drawn.parameters["marginals"]["cauchy"]
     (0, 20, 2)
     """
-    check_size("null", d, n, seed)
-    check_choice("null", "kind", kind, KINDS)
-    for_law, for_sample = generators(seed, 2)
-    law = _law(kind, d, for_law)
-    levels = law.levels()
-    marginals = (*MARGINALS, *(f"{count} levels" for count in LEVELS))
-    counts = np.bincount(law.marginal, minlength=len(marginals))
-    return Simulation(
-        name="null",
-        names=column_names(d),
-        values=law.draw(n, for_sample, float_type("null", dtype)),
-        kinds=tuple(np.where(levels > 0, "discrete", "continuous").tolist()),
-        truth=csr_array((d, d), dtype=np.bool_),
-        parameters={
-            "kind": kind, "d": d, "n": n, "seed": seed, "dtype": dtype,
-            "marginals": dict(zip(marginals, counts.tolist(), strict=True)),
-        },
-        levels=tuple(levels.tolist()),
-        log_density=law.log_mass if kind == "discrete" else None,
-    )  # fmt: skip
+
+    name: ClassVar[str] = "null"
+    kinds: ClassVar[tuple[str, ...]] = ("mixed", "continuous", "discrete")
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self, "dtype", DTYPES)
+
+    def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
+        for_law, for_sample = generators(seed, 2)
+        law = _law(kind, d, for_law)
+        levels = law.levels()
+        marginals = (*MARGINALS, *(f"{count} levels" for count in LEVELS))
+        counts = np.bincount(law.marginal, minlength=len(marginals)).tolist()
+        found = dict(zip(marginals, counts, strict=True))
+        return Simulation(
+            name=self.name,
+            names=column_names(d),
+            values=law.draw(n, for_sample, float_type(self.dtype)),
+            kinds=kinds_of(levels),
+            truth=csr_array((d, d), dtype=np.bool_),
+            parameters=self._parameters(d, n, seed, kind, marginals=found),
+            levels=tuple(levels.tolist()),
+            log_density=law.log_mass if kind == "discrete" else None,
+        )
 
 
 def _law(kind: str, d: int, rng: np.random.Generator) -> _Law:
@@ -111,7 +114,7 @@ class _Law:
         counts = np.array([0] * len(MARGINALS) + list(LEVELS), dtype=np.intp)
         return np.asarray(counts[self.marginal], dtype=np.intp)
 
-    def draw(self, n: int, rng: np.random.Generator, dtype: type[np.float32] | type[np.float64]) -> Values:
+    def draw(self, n: int, rng: np.random.Generator, dtype: FloatType) -> Values:
         values = np.empty((n, len(self.marginal)), dtype=dtype)
         for at, marginal in enumerate(MARGINALS.values()):
             columns = np.flatnonzero(self.marginal == at)

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.checks import check_choice, check_number
+from gpmnet.graphs import complete_blocks
 from gpmnet.simulate.base import (
+    DTYPES,
+    FloatType,
     Simulation,
+    Simulator,
     Values,
-    check_choice,
-    check_range,
-    check_size,
     column_names,
-    complete_blocks,
     float_type,
     generators,
 )
 
-KINDS = ("discrete", "continuous")
 
-
-def parity(
-    d: int,
-    n: int,
-    seed: int = 0,
-    *,
-    kind: str = "discrete",
-    flip: float | None = None,
-    block: int | None = None,
-    dtype: str = "float64",
-) -> Simulation:
+@dataclass(frozen=True)
+class Parity(Simulator):
     """Draw variables that are dependent only all together.
 
     - *discrete*: x_1, ..., x_{d-1} are fair bits and ``x_d = x_1 xor ... xor x_{d-1}``, flipped with
@@ -48,10 +40,6 @@ def parity(
 
     Parameters
     ----------
-    d, n, seed : int
-        Columns, rows, seed.
-    kind : {"discrete", "continuous"}
-        Bits or signed normals.
     flip : float, optional
         Probability in [0, 1/2) that the parity is violated.
     block : int, optional
@@ -61,38 +49,44 @@ def parity(
 
     Examples
     --------
-    >>> len(parity(d=3, n=10).edges()), len(parity(d=5, n=10).edges())
+    >>> len(Parity().draw(d=3, n=10).edges()), len(Parity().draw(d=5, n=10).edges())
     (3, 10)
-    >>> len(parity(d=6, n=10, block=3).edges())
+    >>> len(Parity(block=3).draw(d=6, n=10).edges())
     6
     """
-    size = d if block is None else block
-    check_range("parity", "block", size, 3, float("inf"))
-    check_size("parity", d, n, seed, smallest=3, multiple=int(size))
-    check_choice("parity", "kind", kind, KINDS)
-    discrete = kind == "discrete"
-    probability = (0.1 if discrete else 0.0) if flip is None else flip
-    check_range("parity", "flip", probability, 0.0, 0.5 - 1e-9)
-    law = _Law(int(size), probability, discrete)
-    (rng,) = generators(seed, 1)
-    return Simulation(
-        name="parity",
-        names=column_names(d),
-        values=law.draw(n, d, rng, float_type("parity", dtype)),
-        kinds=(kind,) * d,
-        truth=complete_blocks(d, int(size)),
-        parameters={
-            "kind": kind,
-            "d": d,
-            "n": n,
-            "seed": seed,
-            "flip": probability,
-            "block": block,
-            "dtype": dtype,
-        },
-        levels=(2 if discrete else 0,) * d,
-        log_density=law.log_density,
-    )
+
+    name: ClassVar[str] = "parity"
+    kinds: ClassVar[tuple[str, ...]] = ("discrete", "continuous")
+    smallest: ClassVar[int] = 3
+    flip: float | None = None
+    block: int | None = None
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.flip is not None:
+            check_number(self, "flip", 0, 0.5, open_high=True)
+        if self.block is not None:
+            check_number(self, "block", 3, integer=True)
+        check_choice(self, "dtype", DTYPES)
+
+    def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
+        size = d if self.block is None else self.block
+        self._check_multiple(d, size)
+        discrete = kind == "discrete"
+        flip = (0.1 if discrete else 0.0) if self.flip is None else self.flip
+        law = _Law(size, flip, discrete)
+        (rng,) = generators(seed, 1)
+        return Simulation(
+            name=self.name,
+            names=column_names(d),
+            values=law.draw(n, d, rng, float_type(self.dtype)),
+            kinds=(kind,) * d,
+            truth=complete_blocks(d, size),
+            parameters=self._parameters(d, n, seed, kind, flip=flip),
+            levels=(2 if discrete else 0,) * d,
+            log_density=law.log_density,
+        )
 
 
 @dataclass(frozen=True)
@@ -101,9 +95,7 @@ class _Law:
     flip: float
     discrete: bool
 
-    def draw(
-        self, n: int, d: int, rng: np.random.Generator, dtype: type[np.float32] | type[np.float64]
-    ) -> Values:
+    def draw(self, n: int, d: int, rng: np.random.Generator, dtype: FloatType) -> Values:
         flips = rng.random((n, d // self.block), dtype=np.float32) < self.flip
         if self.discrete:
             values = rng.integers(0, 2, (n, d), dtype=np.int8).astype(dtype)

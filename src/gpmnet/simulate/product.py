@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.checks import check_choice, check_number
+from gpmnet.graphs import complete_blocks
 from gpmnet.simulate.base import (
+    DTYPES,
+    FloatType,
     Simulation,
+    Simulator,
     Values,
-    check_range,
-    check_size,
     column_names,
-    complete_blocks,
     float_type,
     generators,
 )
 
 
-def product(d: int, n: int, seed: int = 0, *, noise: float = 0.5, dtype: str = "float64") -> Simulation:
+@dataclass(frozen=True)
+class Product(Simulator):
     """Draw independent triples (x1, x2, x3) with ``x3 = x1 x2 + noise * e``; x1, x2, e are N(0, 1).
 
     All pairs of a triple are edges: ``d2 L / dx1 dx3 = x2 / noise^2``, ``d2 L / dx2 dx3 = x1 / noise^2`` and
@@ -28,8 +32,6 @@ def product(d: int, n: int, seed: int = 0, *, noise: float = 0.5, dtype: str = "
 
     Parameters
     ----------
-    d, n, seed : int
-        Columns (a multiple of 3), rows, seed.
     noise : float
         Standard deviation of the noise.
     dtype : {"float64", "float32"}
@@ -37,32 +39,41 @@ def product(d: int, n: int, seed: int = 0, *, noise: float = 0.5, dtype: str = "
 
     Examples
     --------
-    >>> product(d=3, n=10).edges().values.tolist()
+    >>> Product().draw(d=3, n=10).edges().values.tolist()
     [['x1', 'x2'], ['x1', 'x3'], ['x2', 'x3']]
     """
-    check_size("product", d, n, seed, smallest=3, multiple=3)
-    check_range("product", "noise", noise, 1e-6, 1e6)
-    law = _Law(noise)
-    (rng,) = generators(seed, 1)
-    return Simulation(
-        name="product",
-        names=column_names(d),
-        values=law.draw(n, d, rng, float_type("product", dtype)),
-        kinds=("continuous",) * d,
-        truth=complete_blocks(d, 3),
-        parameters={"kind": "continuous", "d": d, "n": n, "seed": seed, "noise": noise, "dtype": dtype},
-        levels=(0,) * d,
-        log_density=law.log_density,
-    )
+
+    name: ClassVar[str] = "product"
+    smallest: ClassVar[int] = 3
+    step: ClassVar[int] = 3
+    noise: float = 0.5
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number(self, "noise", 1e-6, 1e6)
+        check_choice(self, "dtype", DTYPES)
+
+    def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
+        law = _Law(self.noise)
+        (rng,) = generators(seed, 1)
+        return Simulation(
+            name=self.name,
+            names=column_names(d),
+            values=law.draw(n, d, rng, float_type(self.dtype)),
+            kinds=(kind,) * d,
+            truth=complete_blocks(d, 3),
+            parameters=self._parameters(d, n, seed, kind),
+            levels=(0,) * d,
+            log_density=law.log_density,
+        )
 
 
 @dataclass(frozen=True)
 class _Law:
     noise: float
 
-    def draw(
-        self, n: int, d: int, rng: np.random.Generator, dtype: type[np.float32] | type[np.float64]
-    ) -> Values:
+    def draw(self, n: int, d: int, rng: np.random.Generator, dtype: FloatType) -> Values:
         values = rng.standard_normal((n, d), dtype=dtype)
         values[:, 2::3] *= dtype(self.noise)
         values[:, 2::3] += values[:, 0::3] * values[:, 1::3]

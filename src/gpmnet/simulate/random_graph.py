@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.checks import check_choice
 from gpmnet.errors import InputError
+from gpmnet.graphs import moralise
 from gpmnet.simulate.andrews import logit_node, regression_node
-from gpmnet.simulate.base import Simulation, Values, check_choice, check_size, column_names, generators
+from gpmnet.simulate.base import (
+    ALL_KINDS,
+    Simulation,
+    Simulator,
+    Values,
+    column_names,
+    generators,
+    kinds_of,
+)
+from gpmnet.simulate.decomposable import PerfectDag, check_graph_options, perfect_dag
 from gpmnet.simulate.directed import DirectedLaw, NodeLaw, directed_law
-from gpmnet.simulate.graphs import PerfectDag, moralise, perfect_dag
 from gpmnet.simulate.sem import NOISES, network_node
 from gpmnet.simulate.tables import table_node
 
-KINDS = ("continuous", "discrete", "mixed")
 
-
-def random_graph(
-    d: int,
-    n: int,
-    seed: int = 0,
-    *,
-    kind: str = "continuous",
-    noise: str | None = None,
-    smooth: bool = False,
-    naive: bool = False,
-    density: float | None = None,
-    max_clique: int | None = None,
-) -> Simulation:
+@dataclass(frozen=True)
+class RandomGraph(Simulator):
     """Draw from a random law on a random decomposable graph.
 
-    The graph is drawn as a perfect directed graph (`gpmnet.simulate.graphs.perfect_dag`); since parents are
+    The graph is drawn as a perfect directed graph (`gpmnet.simulate.decomposable.perfect_dag`); since parents are
     pairwise adjacent, its moral graph is its skeleton. Each variable is then drawn given its parents:
 
     - *continuous*: ``x = s(x_pa) + e``. The signal s is a network of 100 sigmoid units with all weights
@@ -54,10 +55,6 @@ def random_graph(
 
     Parameters
     ----------
-    d, n, seed : int
-        Columns, rows, seed.
-    kind : {"continuous", "discrete", "mixed"}
-        Type of the law.
     noise : {"exponential", "gaussian", "gamma"}, optional
         Noise of the continuous law.
     smooth : bool
@@ -77,40 +74,50 @@ def random_graph(
 
     Examples
     --------
-    >>> drawn = random_graph(d=20, n=50, seed=3, kind="mixed")
+    >>> drawn = RandomGraph().draw(d=20, n=50, seed=3, kind="mixed")
     >>> len(drawn.edges()), sorted(set(drawn.kinds))
     (27, ['continuous', 'discrete'])
     """
-    check_size("random", d, n, seed)
-    check_choice("random", "kind", kind, KINDS)
-    if kind != "continuous" and (noise is not None or naive):
-        raise InputError(f"random: noise and naive belong to kind continuous, got kind {kind}")
-    chosen = noise or ("gamma" if smooth else "exponential")
-    check_choice("random", "noise", chosen, tuple(NOISES))
-    for_graph, for_law, for_sample = generators(seed, 3)
-    dag = perfect_dag(d, for_graph, density=density, max_clique=max_clique)
-    levels = _levels(kind, d, for_law)
-    if kind == "continuous":
-        law = directed_law(
-            dag, lambda _node, _at, pilot, rng: network_node(pilot, chosen, naive, rng), for_law
+
+    name: ClassVar[str] = "random"
+    kinds: ClassVar[tuple[str, ...]] = ALL_KINDS
+    noise: str | None = None
+    smooth: bool = False
+    naive: bool = False
+    density: float | None = None
+    max_clique: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.noise is not None:
+            check_choice(self, "noise", tuple(NOISES))
+        check_graph_options(self)
+
+    def _draw(self, d: int, n: int, seed: int, kind: str) -> Simulation:
+        if kind != "continuous" and (self.noise is not None or self.naive):
+            raise InputError(f"random: noise and naive belong to kind continuous, got kind {kind}")
+        for_graph, for_law, for_sample = generators(seed, 3)
+        dag = perfect_dag(d, for_graph, density=self.density, max_clique=self.max_clique)
+        levels = _levels(kind, d, for_law)
+        noise = self.noise or ("gamma" if self.smooth else "exponential")
+        if kind == "continuous":
+            law = directed_law(
+                dag, lambda _node, _at, pilot, rng: network_node(pilot, noise, self.naive, rng), for_law
+            )
+        else:
+            law = _tables_and_regressions(dag, levels, self.smooth, for_law)
+        adjacency = dag.adjacency()
+        return Simulation(
+            name=self.name,
+            names=column_names(d),
+            values=law.draw(n, for_sample),
+            kinds=kinds_of(levels),
+            truth=moralise(adjacency),
+            parameters=self._parameters(d, n, seed, kind, noise=noise if kind == "continuous" else None),
+            levels=tuple(levels.tolist()),
+            dag=adjacency,
+            log_density=law.log_density,
         )
-    else:
-        law = _tables_and_regressions(dag, levels, smooth, for_law)
-    adjacency = dag.adjacency()
-    return Simulation(
-        name="random",
-        names=column_names(d),
-        values=law.draw(n, for_sample),
-        kinds=tuple(np.where(levels > 0, "discrete", "continuous").tolist()),
-        truth=moralise(adjacency),
-        parameters={
-            "kind": kind, "d": d, "n": n, "seed": seed, "noise": chosen if kind == "continuous" else None,
-            "smooth": smooth, "naive": naive, "density": density, "max_clique": max_clique,
-        },
-        levels=tuple(levels.tolist()),
-        dag=adjacency,
-        log_density=law.log_density,
-    )  # fmt: skip
 
 
 def _levels(kind: str, d: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -1,61 +1,32 @@
-"""The simulators by name."""
+"""The simulators by name, with their default options."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gpmnet.errors import InputError, quote
-from gpmnet.simulate import (
-    butterfly,
-    copula_chain,
-    gaussian,
-    nonparanormal,
-    null,
-    parity,
-    product,
-    random_graph,
-)
-from gpmnet.simulate.base import Simulation
-
-CONTINUOUS = ("continuous",)
-
-
-@dataclass(frozen=True)
-class Simulator:
-    """A documented function ``draw(d, n, seed, **options)`` and the kinds it offers, default first."""
-
-    draw: Callable[..., Simulation]
-    kinds: tuple[str, ...] = CONTINUOUS
-    step: int = 1  # d must be a multiple of it
-
-    def __call__(self, d: int, n: int, seed: int = 0, **options: Any) -> Simulation:
-        """Draw a sample."""
-        return self.draw(d, n, seed, **options)
-
-    @property
-    def summary(self) -> str:
-        """The first line of the documentation."""
-        return (inspect.getdoc(self.draw) or "").partition("\n")[0]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options besides d, n, seed and kind, with their defaults."""
-        known = inspect.signature(self.draw).parameters.values()
-        return {p.name: p.default for p in known if p.kind is p.KEYWORD_ONLY and p.name != "kind"}
-
+from gpmnet.simulate.base import Simulation, Simulator
+from gpmnet.simulate.butterfly import Butterfly
+from gpmnet.simulate.copula_chain import CopulaChain
+from gpmnet.simulate.gaussian import Gaussian
+from gpmnet.simulate.nonparanormal import Nonparanormal
+from gpmnet.simulate.null import Null
+from gpmnet.simulate.parity import Parity
+from gpmnet.simulate.product import Product
+from gpmnet.simulate.random_graph import RandomGraph
 
 SIMULATORS: dict[str, Simulator] = {
-    "butterfly": Simulator(butterfly.butterfly, butterfly.KINDS, step=2),
-    "random": Simulator(random_graph.random_graph, random_graph.KINDS),
-    "gaussian": Simulator(gaussian.gaussian),
-    "nonparanormal": Simulator(nonparanormal.nonparanormal),
-    "copula-chain": Simulator(copula_chain.copula_chain),
-    "parity": Simulator(parity.parity, parity.KINDS),
-    "product": Simulator(product.product, step=3),
-    "null": Simulator(null.null, null.KINDS),
+    simulator.name: simulator
+    for simulator in (
+        Butterfly(),
+        RandomGraph(),
+        Gaussian(),
+        Nonparanormal(),
+        CopulaChain(),
+        Parity(),
+        Product(),
+        Null(),
+    )
 }
 
 
@@ -90,14 +61,8 @@ def simulate(
     """
     if name not in SIMULATORS:
         raise InputError(f"no simulator is called {quote(name)}; there are {', '.join(SIMULATORS)}")
-    simulator = SIMULATORS[name]
-    chosen = simulator.kinds[0] if kind is None else kind
-    if chosen not in simulator.kinds:
-        raise InputError(f"{name}: kind must be one of {', '.join(simulator.kinds)}, got {quote(chosen)}")
-    known = simulator.options
+    known = SIMULATORS[name].options
     for option in options:
         if option not in known:
             raise InputError(f"{name} has no option {quote(option)}; it has {', '.join(known)}")
-    if len(simulator.kinds) > 1:
-        options["kind"] = chosen
-    return simulator(d, n, seed, **options)
+    return SIMULATORS[name].with_params(**options).draw(d, n, seed, kind)

@@ -62,10 +62,10 @@ def table_node(
 ) -> TableNode:
     """Draw a table node; a parent with `levels` 0 is continuous and cut into bins of equal frequency."""
     cuts: list[Cuts] = [
-        None if level else np.quantile(parents[:, at], np.arange(1, count) / count)
-        for at, (level, count) in enumerate(zip(levels, bins, strict=True))
+        None if count else np.quantile(parents[:, at], np.arange(1, cut) / cut)
+        for at, (count, cut) in enumerate(zip(levels, bins, strict=True))
     ]
-    counts = [level or count for level, count in zip(levels, bins, strict=True)]
+    counts = [count or cut for count, cut in zip(levels, bins, strict=True)]
     table = random_table(counts, cardinality, rng)
     return TableNode(tuple(cuts), tuple(counts), table.reshape(-1, cardinality))
 
@@ -82,7 +82,7 @@ def random_table(levels: list[int], cardinality: int, rng: np.random.Generator) 
         while row.min() < RAREST:
             row = rng.dirichlet(np.ones(cardinality))
         return row
-    cells = cardinality * int(np.prod([float(level) for level in levels]))
+    cells = cardinality * int(np.prod([float(count) for count in levels]))
     if cells > LARGEST:
         raise InputError(f"random: a table of {cells:,} probabilities is too large; lower max_clique")
     table = best = rng.dirichlet(np.ones(cardinality), size=tuple(levels))

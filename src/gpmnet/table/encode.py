@@ -1,14 +1,14 @@
-r"""Values to what the engines compute with: normal scores and centred indicators.
+r"""Values to what the engines compute with: ranks, their normal scores, and centred indicators.
 
 Conditional independence survives any strictly monotone map of one variable, so every column of numbers is
-replaced by its normal scores
+replaced by its ranks, and where numbers are needed by their normal scores
 
 .. math:: z_r = \Phi^{-1}\big((\mathrm{rank}_r + 1/2) / n\big), \qquad \mathrm{rank}_r \in 0..n-1,
 
 which removes units, skew and heavy tails. Ties are broken at random: the randomised value is the value plus
 independent noise, so counts and zero-inflated columns keep their exact graph. The noise is a hash of the
-seed, the column's name and the row's index; the order of the columns never matters. Which rows share a value is kept
-beside the scores, for whatever can do without the noise.
+seed, the column's name and the row's index; the order of the columns never matters. Which rows share a value is
+kept beside the ranks, for whatever can do without the noise.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ class Encoded:
     names : tuple of str
         The d variables in their order.
     is_discrete : ndarray of bool, shape (d,)
-    scores : ndarray of float32, shape (n, number of variables with scores)
+    ranks : ndarray of int32, shape (n, number of variables with scores)
+        0..n-1 in every column.
     codes : ndarray of int16, shape (n, number of discrete variables)
     n_levels : ndarray of int, shape (number of discrete variables,)
     tied : ndarray of int, shape (t,)
-        Which columns of `scores` had ties.
+        Which columns of `ranks` had ties.
     groups : ndarray of int32, shape (n, t)
         Number of each row's value among the distinct values of those columns.
     """
 
     names: tuple[str, ...]
     is_discrete: NDArray[np.bool_]
-    scores: NDArray[np.float32]
+    ranks: NDArray[np.int32]
     codes: NDArray[np.int16]
     n_levels: NDArray[np.intp]
     tied: NDArray[np.intp]
@@ -52,11 +53,12 @@ class Encoded:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.scores)
+        return len(self.ranks)
 
-    def indicators(self) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
-        """Return centred indicators of all discrete variables, and which variable each column is of."""
-        return centred_indicators(self.codes, self.n_levels)
+    @property
+    def scores(self) -> NDArray[np.float32]:
+        """Normal scores of the ranks, as large as these; looked up anew each time."""
+        return normal_scores(self.ranks)
 
 
 def normal_quantiles(n: int) -> NDArray[np.float64]:
@@ -67,23 +69,21 @@ def normal_quantiles(n: int) -> NDArray[np.float64]:
     return np.concatenate([-upper[::-1][: n // 2], upper])
 
 
-def normal_scores(
-    values: NDArray[np.floating], names: tuple[str, ...], seed: int = 0, columns_per_block: int = 512
-) -> NDArray[np.float32]:
-    """Return the normal scores of every column, ties broken by seeded noise; see `scores_and_ties`.
+def normal_scores(ranks: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return the normal scores of ranks 0..n-1, (n, k), columns in one piece as `ranks_and_ties` leaves them.
 
     Examples
     --------
-    >>> normal_scores(np.array([[3.0], [1.0], [2.0]]), ("x",)).round(2).ravel()
+    >>> normal_scores(np.array([[2], [0], [1]], dtype=np.int32)).round(2).ravel()
     array([ 0.97, -0.97,  0.  ], dtype=float32)
     """
-    return scores_and_ties(values, names, seed, columns_per_block)[0]
+    return np.take(normal_quantiles(len(ranks)).astype(np.float32), ranks.T).T
 
 
-def scores_and_ties(
+def ranks_and_ties(
     values: NDArray[np.floating], names: tuple[str, ...], seed: int = 0, columns_per_block: int = 512
-) -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.int32]]:
-    """Return the normal scores of every column, and which columns have ties where.
+) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.int32]]:
+    """Return the ranks of every column, ties broken by seeded noise, and which columns have ties where.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def scores_and_ties(
 
     Returns
     -------
-    scores : ndarray of shape (n, k)
+    ranks : ndarray of shape (n, k)
     tied : ndarray of shape (t,)
         The columns with ties.
     groups : ndarray of shape (n, t)
@@ -105,10 +105,15 @@ def scores_and_ties(
     Notes
     -----
     Time O(k n log n), one sort of each column; memory O(n * columns_per_block) beyond input and output.
+
+    Examples
+    --------
+    >>> ranks_and_ties(np.array([[3.0], [1.0], [2.0]]), ("x",))[0].ravel()
+    array([2, 0, 1], dtype=int32)
     """
     n, k = values.shape
-    quantiles = normal_quantiles(n).astype(np.float32)
-    scores = np.empty((k, n), dtype=np.float32)
+    ranks = np.empty((k, n), dtype=np.int32)
+    in_order = np.arange(n, dtype=np.int32)[None, :]
     tied, groups = [np.empty(0, dtype=np.intp)], [np.empty((0, n), dtype=np.int32)]
     for start in range(0, k, columns_per_block):
         block = np.ascontiguousarray(values[:, start : start + columns_per_block].T)
@@ -123,8 +128,8 @@ def scores_and_ties(
             np.put_along_axis(group, order[at][:, 1:], fresh[at].cumsum(axis=1, dtype=np.int32), axis=1)
             tied.append(start + at)
             groups.append(group)
-        np.put_along_axis(scores[start : start + len(block)], order, quantiles[None, :], axis=1)
-    return scores.T, np.concatenate(tied), np.concatenate(groups).T
+        np.put_along_axis(ranks[start : start + len(block)], order, in_order, axis=1)
+    return ranks.T, np.concatenate(tied), np.concatenate(groups).T
 
 
 def values_at_scores(values: NDArray[np.floating], scores: NDArray[np.floating]) -> NDArray[np.floating]:

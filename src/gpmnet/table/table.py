@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpmnet.errors import InputError, one_line, quote
+from gpmnet.parts import resolve
 from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
-from gpmnet.table.encode import Encoded, scores_and_ties, values_at_scores
+from gpmnet.table.encode import Encoded, ranks_and_ties, values_at_scores
 from gpmnet.table.frames import from_array, from_frame, is_frame
 from gpmnet.table.infer import (
     Coded,
@@ -24,7 +25,7 @@ from gpmnet.table.infer import (
     number_column,
     number_facts,
 )
-from gpmnet.table.missing import rows_to_keep
+from gpmnet.table.missing import MISSING, MissingPolicy
 from gpmnet.table.raw import RawTable
 from gpmnet.table.read import read_raw
 from gpmnet.table.schema import Column, Schema, check_kinds
@@ -90,13 +91,13 @@ class Table:
         return values
 
     def encode(self, seed: int = 0) -> Encoded:
-        """Return normal scores and codes; `seed` decides how ties are broken."""
+        """Return ranks and codes; `seed` decides how ties are broken."""
         scored = tuple(c.name for c in self.variables if c.encoding == "scores")
-        scores, tied, groups = scores_and_ties(self.numbers, scored, seed)
+        ranks, tied, groups = ranks_and_ties(self.numbers, scored, seed)
         return Encoded(
             names=self.names,
             is_discrete=self.is_discrete,
-            scores=scores,
+            ranks=ranks,
             codes=self.codes,
             n_levels=self.n_levels[self.is_discrete],
             tied=tied,
@@ -129,7 +130,7 @@ def load_table(
     source: Any,
     *,
     kinds: Mapping[Any, str] | None = None,
-    missing: str = "error",
+    missing: str | MissingPolicy = "error",
     names: Sequence[object] | None = None,
     na: str | Sequence[str] = (),
     **reading: Any,
@@ -142,7 +143,7 @@ def load_table(
         A `Table` is returned as it is.
     kinds : dict, optional
         Kinds that overrule the inferred ones, by column name.
-    missing : {"error", "drop"}
+    missing : {"error", "drop"} or MissingPolicy
         Refuse gaps, or keep the complete rows only; kinds are inferred from all rows.
     names : sequence, optional
         Column names of an array.
@@ -161,10 +162,11 @@ def load_table(
         if kinds or na or names is not None or reading:
             raise InputError("kinds, names and the like must be given when the table is first loaded")
         return source
+    policy = resolve("missing", missing, MISSING, MissingPolicy)  # type: ignore[type-abstract]
     raw = load_raw(source, names=names, na=na, **reading)
     decided = _decided(kinds, raw)
     schema, coded, positions = _understand(raw, decided)
-    rows = rows_to_keep(raw, schema, missing)
+    rows = policy.rows(raw, schema)
     if len(rows) < raw.n_rows:
         note = f"{len(rows):,} of {raw.n_rows:,} rows kept: the others have missing values"
         raw = replace(raw.take(rows), warnings=(*raw.warnings, note))

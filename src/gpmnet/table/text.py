@@ -1,4 +1,4 @@
-"""Text tables: what a file's first lines say about its layout, and reading it by that layout.
+"""Text tables: what a file's first lines say about its format, and reading it in that format.
 
 Separator, header and the like are found by splitting the first lines with the one splitter, `records`, that
 also finds the line at fault when a file turns out to be ragged. pandas reads the body.
@@ -56,7 +56,7 @@ class TextTable:
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _TextFormat:
     """How a text table is written."""
 
     encoding: str
@@ -76,21 +76,21 @@ def read_text(path: Path, suffix: str, options: Options) -> TextTable:
     """Read a text table; variables in rows are left in rows, with their names in the first column."""
     limit = csv.field_size_limit(_FIELD_LIMIT)  # process-wide, hence given back
     try:
-        layout = _find_layout(path, suffix, options)
-        frame = _read_body(path, layout)
-        zeros = _leading_zeros(path, layout, frame)
+        form = _find_format(path, suffix, options)
+        frame = _read_body(path, form)
+        zeros = _leading_zeros(path, form, frame)
         numeric = all(dtype.kind in "iuf" for dtype in frame.dtypes.iloc[1:]) and not zeros
         if options.transpose and not numeric:
-            zeros = set(range(layout.width))  # every column of the file holds a value of each variable
+            zeros = set(range(form.width))  # every column of the file holds a value of each variable
         if zeros:
-            frame = _read_body(path, replace(layout, as_text=layout.as_text | zeros))
+            frame = _read_body(path, replace(form, as_text=form.as_text | zeros))
     finally:
         csv.field_size_limit(limit)
-    remarks = layout.remarks
-    if not layout.names[-1] and frame.shape[1] > 2 and frame.iloc[:, -1].isna().all():
+    remarks = form.remarks
+    if not form.names[-1] and frame.shape[1] > 2 and frame.iloc[:, -1].isna().all():
         frame = frame.iloc[:, :-1]
         remarks += ("every line ends with a separator; the empty last column was left out",)
-    return TextTable(frame, remarks, layout.row_names)
+    return TextTable(frame, remarks, form.row_names)
 
 
 def records(lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -117,7 +117,7 @@ def check_separator(given: str | None) -> str | None:
     return separator
 
 
-def _find_layout(path: Path, suffix: str, options: Options) -> _Layout:
+def _find_format(path: Path, suffix: str, options: Options) -> _TextFormat:
     encoding, remarks = find_encoding(path, options.encoding)
     comments, before, sample = _sample(path, encoding)
     separator = options.separator or _find_separator(sample, suffix)
@@ -133,7 +133,7 @@ def _find_layout(path: Path, suffix: str, options: Options) -> _Layout:
         names = ["row", *names] if row_names else [*names, ""]
         if row_names:
             remarks.append("the header is one short: the first column was taken for row names")
-    return _Layout(
+    return _TextFormat(
         encoding=encoding,
         separator=separator,
         skip=before + (numbered[0][0] if in_table else 0),
@@ -277,18 +277,18 @@ def _names_in_comment(comments: list[str], separator: str, width: int) -> list[s
     return []
 
 
-def _read_body(path: Path, layout: _Layout) -> pd.DataFrame:
-    with warnings.catch_warnings(), open_text(path, layout.encoding) as file:
+def _read_body(path: Path, form: _TextFormat) -> pd.DataFrame:
+    with warnings.catch_warnings(), open_text(path, form.encoding) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        for _ in islice(file, layout.skip):
+        for _ in islice(file, form.skip):
             pass
         try:
             frame: pd.DataFrame = pd.read_csv(
                 file,
-                sep=layout.separator,
+                sep=form.separator,
                 header=None,
-                names=list(range(layout.width)),
-                dtype=dict.fromkeys(layout.as_text, str),
+                names=list(range(form.width)),
+                dtype=dict.fromkeys(form.as_text, str),
                 keep_default_na=False,
                 na_values=[""],
                 low_memory=False,
@@ -298,39 +298,39 @@ def _read_body(path: Path, layout: _Layout) -> pd.DataFrame:
                 on_bad_lines="error",
             )
         except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error) as error:
-            _raise_ragged(path, layout)
+            _raise_ragged(path, form)
             raise InputError(f"{quote(path)} cannot be read as a table: {one_line(error)}") from error
         except pd.errors.EmptyDataError:
-            frame = pd.DataFrame(columns=range(layout.width))
+            frame = pd.DataFrame(columns=range(form.width))
     if len(frame) and frame.iloc[:, -1].isna().any():  # an empty last cell, or a line that ends too early?
-        _raise_ragged(path, layout)
-    frame.columns = pd.Index(layout.names, dtype=object)
+        _raise_ragged(path, form)
+    frame.columns = pd.Index(form.names, dtype=object)
     return frame
 
 
-def _body(path: Path, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
-    with open_text(path, layout.encoding) as file:
-        for line, row in records(islice(file, layout.skip, None), layout.separator):
-            yield line + layout.skip, row
+def _body(path: Path, form: _TextFormat) -> Iterator[tuple[int, list[str]]]:
+    with open_text(path, form.encoding) as file:
+        for line, row in records(islice(file, form.skip, None), form.separator):
+            yield line + form.skip, row
 
 
-def _raise_ragged(path: Path, layout: _Layout) -> None:
+def _raise_ragged(path: Path, form: _TextFormat) -> None:
     """Raise for the first line with too few or too many fields, if there is one."""
-    for line, row in _body(path, layout):
-        if len(row) != layout.width:
+    for line, row in _body(path, form):
+        if len(row) != form.width:
             raise InputError(
-                f"{quote(path)}, line {line}: {len(row)} fields where {layout.width} are expected; "
+                f"{quote(path)}, line {line}: {len(row)} fields where {form.width} are expected; "
                 "quote fields that hold the separator, or mend the line"
             )
 
 
-def _leading_zeros(path: Path, layout: _Layout, frame: pd.DataFrame) -> set[int]:
+def _leading_zeros(path: Path, form: _TextFormat, frame: pd.DataFrame) -> set[int]:
     """Return the columns read as whole numbers in which some value is spelled with a leading zero."""
-    suspects = [at for at in _whole_columns(frame) if at not in layout.as_text]
-    if not suspects or not _holds_leading_zero(path, layout.encoding):
+    suspects = [at for at in _whole_columns(frame) if at not in form.as_text]
+    if not suspects or not _holds_leading_zero(path, form.encoding):
         return set()
     found: set[int] = set()
-    for _, row in _body(path, layout):
+    for _, row in _body(path, form):
         found.update(at for at in suspects if at < len(row) and _LEADING_ZERO.fullmatch(row[at]))
     return found
 

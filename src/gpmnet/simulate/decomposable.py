@@ -1,19 +1,19 @@
-"""Random decomposable graphs, drawn as perfect directed graphs, and moralisation."""
+"""Random decomposable graphs, drawn as perfect directed graphs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from gpmnet.checks import check_number
 from gpmnet.errors import InputError
-from gpmnet.simulate.base import check_range
+from gpmnet.graphs import from_parents
 
 if TYPE_CHECKING:
-    from gpmnet.simulate.base import Graph
+    from gpmnet.graphs import Graph
 
 MEAN_DEGREE = 2.7  # 27 edges at d = 20
 MOST_DENSE = 0.5  # of all pairs, unless asked for: at d = 4 a mean degree of 2.7 would be nearly complete
@@ -37,10 +37,15 @@ class PerfectDag:
 
     def adjacency(self) -> Graph:
         """Return the directed adjacency: entry (i, j) says i -> j."""
-        d = len(self.parents)
-        children = np.repeat(np.arange(d), [len(parents) for parents in self.parents])
-        rows = np.concatenate([np.empty(0, dtype=np.intp), *self.parents])
-        return csr_array((np.ones(len(rows), dtype=np.bool_), (rows, children)), shape=(d, d))
+        return from_parents(self.parents)
+
+
+def check_graph_options(owner: Any) -> None:
+    """Raise unless the options `density` and `max_clique` of a simulator are None or can be used."""
+    if owner.density is not None:
+        check_number(owner, "density", 0, 1)
+    if owner.max_clique is not None:
+        check_number(owner, "max_clique", 1, integer=True)
 
 
 def perfect_dag(
@@ -102,11 +107,9 @@ def _budget(d: int, density: float | None, max_clique: int | None) -> tuple[int,
     """Return the number of edges and the most parents of a node."""
     pairs = d * (d - 1) // 2
     share = min(MOST_DENSE, MEAN_DEGREE / (d - 1)) if density is None else density
-    check_range("random graph", "density", share, 0.0, 1.0)
     edges = round(share * pairs)
     if max_clique is not None:
-        check_range("random graph", "max_clique", max_clique, 1, float("inf"))
-        most = min(int(max_clique), d) - 1
+        most = min(max_clique, d) - 1
         # without a density there is no promise to break: the graph is as dense as the cliques allow
         edges = edges if density is not None else min(edges, _capacity(d, 0, most))
     else:
@@ -136,19 +139,3 @@ def _parent_count(edges: int, nodes: int, largest: int, most: int, rng: np.rando
     while count < allowed and edges - count > _capacity(nodes - 1, max(largest, count + 1), most):
         count += 1
     return count
-
-
-def moralise(dag: Graph) -> Graph:
-    """Return the moral graph of a directed graph: drop the arrows, join the parents of each node.
-
-    Examples
-    --------
-    >>> collider = csr_array(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool))  # 1 -> 3 <- 2
-    >>> moralise(collider).toarray().astype(int).tolist()
-    [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    """
-    arrows = dag.astype(np.int64)
-    joined = (arrows + arrows.T + arrows @ arrows.T).tocoo()
-    off = (joined.row != joined.col) & (joined.data != 0)
-    ones = np.ones(int(off.sum()), dtype=np.bool_)
-    return csr_array((ones, (joined.row[off], joined.col[off])), shape=joined.shape)
