@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpmnet.errors import InputError
+from gpmnet.network.frozen import FrozenMap
 from gpmnet.network.text import counted, short
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Comparison:
         Variables of one network alone; their edges cannot be compared
     n_left_out : int
         and are counted here.
-    strengths, signs : dict
+    strengths, signs : mapping
         Edge -> (here, there), NaN where a network does not have the pair or the figure.
 
     Examples
@@ -53,8 +54,8 @@ class Comparison:
     names_only_here: tuple[str, ...]
     names_only_there: tuple[str, ...]
     n_left_out: int
-    strengths: dict[Edge, tuple[float, float]]
-    signs: dict[Edge, tuple[float, float]]
+    strengths: Mapping[Edge, tuple[float, float]]
+    signs: Mapping[Edge, tuple[float, float]]
 
     @property
     def hamming(self) -> int:
@@ -133,8 +134,8 @@ def compare(here: MarkovNetwork, there: MarkovNetwork) -> Comparison:
         names_only_here=tuple(name for name in here.names if name not in both),
         names_only_there=tuple(name for name in there.names if name not in both),
         n_left_out=here.n_edges + there.n_edges - len(edges[0]) - len(edges[1]),
-        strengths=strengths,
-        signs=signs,
+        strengths=FrozenMap(strengths),
+        signs=FrozenMap(signs),
     )
 
 

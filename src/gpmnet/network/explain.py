@@ -72,6 +72,11 @@ class Explanation:
     duplicate: bool = False
 
     @property
+    def fdr(self) -> float | None:
+        """False-discovery rate at which the network's edges were chosen; None where they were chosen another way."""
+        return self.cutoff.value if self.cutoff is not None and self.cutoff.of == "q" else None
+
+    @property
     def text(self) -> str:
         """The explanation in one or two plain sentences."""
         both = f"{short(self.source, 40)} and {short(self.target, 40)}"
@@ -177,7 +182,7 @@ class Explanation:
             "values": None if self.values is None else self.values.tolist(),
             **figures,
             "n_rows": self.n_rows,
-            "fdr": None if self.cutoff is None or self.cutoff.of != "q" else self.cutoff.value,
+            "fdr": self.fdr,
             "is_edge": self.is_edge,
             "duplicate": self.duplicate,
             "text": self.text,
