@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class Part:
         return replace(self, **changes)  # type: ignore[type-var]
 
 
-def resolve(name: str, given: Any, known: Mapping[str, P], kind: type[P]) -> P:
+def resolve(name: str, given: Any, known: Mapping[str, P], kind: type) -> P:
     """Return a part that was given by a word, with its default numbers, or as an object.
 
     Parameters
@@ -79,7 +79,7 @@ def resolve(name: str, given: Any, known: Mapping[str, P], kind: type[P]) -> P:
         What an object must be.
     """
     if isinstance(given, kind):
-        return given
+        return cast(P, given)
     if isinstance(given, str) and given in known:
         return known[given]
     raise InputError(f"{name}={quote(given)} is not one of {', '.join(known)}, nor a {kind.__name__}")

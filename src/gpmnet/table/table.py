@@ -162,7 +162,7 @@ def load_table(
         if kinds or na or names is not None or reading:
             raise InputError("kinds, names and the like must be given when the table is first loaded")
         return source
-    policy = resolve("missing", missing, MISSING, MissingPolicy)  # type: ignore[type-abstract]
+    policy = resolve("missing", missing, MISSING, MissingPolicy)
     raw = load_raw(source, names=names, na=na, **reading)
     decided = _decided(kinds, raw)
     schema, coded, positions = _understand(raw, decided)
