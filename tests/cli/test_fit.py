@@ -50,7 +50,7 @@ def test_fit_writes_everything_and_says_what_it_found(table, tmp_path):
     assert about["settings"]["random_state"] == about["seed"] == 1
     assert about["versions"]["torch"]
     assert about["command"][0] == "fit"
-    assert dict(network.about) == about
+    assert network.facts.to_dict() == about
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "1 edge at a false-discovery rate of 5%" in page
     assert page == report_html(network)
