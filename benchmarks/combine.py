@@ -21,18 +21,19 @@ import torch
 
 from expert import expert_network
 from gpmnet import metrics
-from gpmnet.engines.local import LocalEngine, LocalOptions
-from gpmnet.nodes.models import NodeOptions
-from gpmnet.nodes.score_test import rao_pairs
-from gpmnet.searching.neighborhoods import packed
-from gpmnet.selection import benjamini_hochberg
-from gpmnet.selection.pair_rule import ends, judge, union
+from gpmnet.engines.base import Problem
+from gpmnet.engines.local import LocalEngine
+from gpmnet.nodes.score_test import ScoreTest
+from gpmnet.selection import log_benjamini_hochberg
+from gpmnet.selection.pair_rule import Limits, ends, union
+from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table
-from gpmnet.testing.design import most_cells, regress, table_cells
-from gpmnet.testing.double_residual import combine, log_chi2_sf
+from gpmnet.testing.base import packed
+from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
+from gpmnet.testing.residuals import Residuals
 
-LEVELS = (0.05, 0.01)
+RATES = (0.05, 0.01)
 KEY = ["simulator", "kind", "n", "seed"]
 
 
@@ -66,7 +67,7 @@ def draw(case, seed):
     return simulate(case.simulator, d=20, n=case.n, seed=seed, **options)
 
 
-def joint(test, first, second, a, b, log_a, log_b):
+def joint(designs, first, second, a, b, log_a, log_b):
     r"""Return log p-values of the sum of both directions' evidence, with its correlation.
 
     The products of residuals given N(i) and given N(j) have cross-correlation C of shape (q, q); the two chi-square
@@ -77,10 +78,10 @@ def joint(test, first, second, a, b, log_a, log_b):
     shared = torch.zeros(len(first), dtype=torch.float64)
     for at in range(len(first)):
         pair = slice(at, at + 1)
-        one, two = (regress(test.features, _packed(sets[pair]), test.design) for sets in (a, b))
+        one, two = (designs.regress(_packed(sets[pair])) for sets in (a, b))
         blocks = []
         for node in (first[pair], second[pair]):
-            x, y = (test._residuals(regression, node).whitened()[0] for regression in (one, two))
+            x, y = (Residuals.of(designs.features, r, node).whitened()[0] for r in (one, two))
             blocks.append((x.T @ y / len(x)).square().sum() / x.shape[1])
         shared[at] = blocks[0] * blocks[1]
     return log_chi2_sf(-2 * (log_a + log_b) / (1 + shared), 4 / (1 + shared))
@@ -103,19 +104,19 @@ def p_values(found):
     one, two, united = (test.pairs(first, second, packed(sets)).log_p for sets in (a, b, both))
     size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
     least = torch.where(size_a == size_b, torch.maximum(one, two), torch.where(size_a < size_b, one, two))
-    fits = table_cells(test.features, both) <= most_cells(test.features.n, test.design)
-    fits &= (both >= 0).sum(dim=1) <= found.most
+    most = found.limits.most_members
+    fits = test.designs.few_cells(both) & ((both >= 0).sum(dim=1) <= most)
     log_p = {
         "union": united,
         "smaller": least,
         "fitting": torch.where(fits, united, least),
         "or": (torch.minimum(one, two) + np.log(2)).clamp(max=0),
         "and": torch.maximum(one, two),
-        "cauchy": combine(torch.stack([one, two], dim=-1)),
-        "joint": joint(test, first, second, a, b, one, two),
-        "engine": judge(test, found.members, first, second, LocalOptions().enough, most=found.most).log_p,
+        "cauchy": cauchy_combination(torch.stack([one, two], dim=-1)),
+        "joint": joint(test.designs, first, second, a, b, one, two),
+        "engine": TwoEnded()(test, found.members, first, second, Limits(most_members=most)).log_p,
     }
-    log_p["rao"] = rao_pairs(test.features, first, second, both, NodeOptions())
+    log_p["rao"] = ScoreTest().log_p(test.designs.features, first, second, both)
     return log_p
 
 
@@ -128,15 +129,15 @@ def rows_of(case, seed):
     kinds = {name: kind for name, kind in zip(drawn.names, drawn.kinds, strict=True) if name in varies}
     table = load_table(frame, kinds=kinds)
     start = time.perf_counter()
-    found = LocalEngine(LocalOptions()).search(table.encode(0))
+    found = LocalEngine().search(Problem(table.encode(0)))
     position = {name: at for at, name in enumerate(drawn.names)}
     at = np.array([position[name] for name in table.names])
     d = len(drawn.names)
     first, second = at[found.first.numpy()], at[found.second.numpy()]
     rows = []
     for rule, log_p in p_values(found).items():
-        q = benjamini_hochberg(log_p.exp().numpy(), len(at) * (len(at) - 1) // 2)
-        for fdr in LEVELS:
+        q = np.exp(log_benjamini_hochberg(log_p.numpy(), len(at) * (len(at) - 1) // 2))
+        for fdr in RATES:
             estimate = np.zeros((d, d), dtype=bool)
             estimate[first[q <= fdr], second[q <= fdr]] = True
             measured = metrics.evaluate(drawn.truth, estimate | estimate.T)

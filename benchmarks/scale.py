@@ -54,7 +54,7 @@ def main():
         "device,d,n,seed,fdr,load_seconds,fit_seconds,bare_product_seconds,ratio,f1,false,missed,peak_host_gb,peak_device_gb"
     )
     for d in map(int, options.d.split(",")):
-        bare = bare_product(d, options.n, LocalOptions().n_features, options.device)
+        bare = bare_product(d, options.n, len(LocalOptions().functions), options.device)
         for seed in range(options.seeds):
             drawn = simulate("butterfly", kind="continuous", d=d, n=options.n, seed=seed, dtype="float32")
             start = time.perf_counter()
