@@ -30,8 +30,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpmnet.columns.features import continuous_features, gather
-from gpmnet.energies import Coordinates, Energy
+from gpmnet.columns.features import gather
+from gpmnet.energies import Energy
 from gpmnet.energies.grids import level_grid
 from gpmnet.testing.design import Regression, regress
 from gpmnet.testing.double_residual import EdgeTest, combine
@@ -75,7 +75,7 @@ class LearnedTest:
     def __init__(self, test: EdgeTest, h: Tensor, order: Tensor, folds: list[Fold]) -> None:
         self.test, self.h, self.order, self.folds = test, h, order, folds
         self.coordinates = folds[0].energy.coordinates
-        self.bases = [_basis(self.coordinates, test, v, int(at)) for v, at in enumerate(order)]
+        self.bases = [self._basis(v, int(at)) for v, at in enumerate(order)]
 
     @torch.no_grad()
     def log_p(self, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
@@ -94,6 +94,25 @@ class LearnedTest:
             found[at] = combine(torch.stack(parts))
         return found
 
+    def _basis(self, variable: int, place: int) -> _Basis:
+        f, coordinates = self.test.features, self.coordinates
+        if place < coordinates.n_continuous:
+            grid = torch.linspace(-REACH, REACH, POINTS, dtype=torch.float64, device=f.device)
+            weight = torch.softmax(-0.5 * grid.square(), dim=0)
+            rank = (torch.special.ndtr(grid) * f.n - 0.5).round().long().clamp(0, f.n - 1)
+            # What the test correlates at these ranks: rows that share a value share its features.
+            rows = self.h[:, place].argsort()[rank]
+            start = int(f.start[variable])
+            phi = f.phi[rows, start : start + int(f.width[variable])].double()
+            values = grid[:, None]
+        else:
+            values, weight = (part.to(f.device) for part in level_grid(coordinates, place))
+            phi = values[:, 1:]
+        gram = phi.mT @ (weight[:, None] * phi)
+        factor = torch.linalg.cholesky(gram + 1e-6 * torch.eye(len(gram)).to(gram))
+        dual = torch.cholesky_solve((weight[:, None] * phi).mT, factor).mT
+        return _Basis(values.float(), weight, dual)
+
     def _end(self, regression: Regression, variable: Tensor) -> _End:
         f = self.test.features
         residual = regression.residuals(gather(f.phi, f.columns(variable[None])))
@@ -101,9 +120,8 @@ class LearnedTest:
         spread = (residual.mT @ residual / n)[0].expand(n, k, k)
         if k <= _WIDE:
             square = (residual[..., :, None] * residual[..., None, :]).flatten(2)
-            spread = spread + regression.fitted(square - square.mean(dim=1, keepdim=True))[0].unflatten(
-                1, (k, k)
-            )
+            fitted = regression.fitted(square - square.mean(dim=1, keepdim=True))[0]
+            spread = spread + torch.unflatten(fitted, 1, (k, k))
         return _End(residual[0], spread)
 
     def _fold(self, fold: Fold, i: int, j: int, one: _End, two: _End, left: float) -> Tensor:
@@ -120,7 +138,8 @@ class LearnedTest:
         size = torch.maximum(seen, due)
         if float(size) <= 0:
             return size.new_tensor(torch.nan)
-        return torch.special.log_ndtr(-total * (left / size).sqrt())
+        log_p: Tensor = torch.special.log_ndtr(-total * (left / size).sqrt())
+        return log_p
 
     def _weights(self, energy: Energy, h: Tensor, i: int, j: int) -> Tensor:
         """Return C (n, K_i, K_j)."""
@@ -173,24 +192,6 @@ class _Basis:
     values: Tensor
     weight: Tensor
     dual: Tensor
-
-
-def _basis(coordinates: Coordinates, test: EdgeTest, variable: int, place: int) -> _Basis:
-    f = test.features
-    width = int(f.width[variable])
-    if place < coordinates.n_continuous:
-        grid = torch.linspace(-REACH, REACH, POINTS, dtype=torch.float64, device=f.device)
-        weight = torch.softmax(-0.5 * grid.square(), dim=0)
-        rank = (torch.special.ndtr(grid) * f.n - 0.5).round().long().clamp(0, f.n - 1)
-        phi = torch.as_tensor(continuous_features(f.n, width), device=f.device)[rank]
-        values = grid[:, None]
-    else:
-        values, weight = (part.to(f.device) for part in level_grid(coordinates, place))
-        phi = values[:, 1:]
-    gram = phi.mT @ (weight[:, None] * phi)
-    factor = torch.linalg.cholesky(gram + 1e-6 * torch.eye(len(gram)).to(gram))
-    dual = torch.cholesky_solve((weight[:, None] * phi).mT, factor).mT
-    return _Basis(values.float(), weight, dual)
 
 
 def strongest(first: Tensor, second: Tensor, log_p: Tensor, level: float, most: int, d: int) -> Tensor:
