@@ -29,7 +29,6 @@ from gpmnet.checks import check_choice, check_number
 from gpmnet.energies.base import BUDGET, Coordinates, Energy, EnergyFamily, normal_parameter
 from gpmnet.energies.low_rank import LowRankEnergy
 
-
 ALPHAS = ("trained", "solved")
 
 

@@ -10,7 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpmnet.energies import Coordinates, Energy, EnergyFamily, NormalEnergy, Pairwise, PairwiseEnergy, SumEnergy
+from gpmnet.energies import (
+    Coordinates,
+    Energy,
+    EnergyFamily,
+    NormalEnergy,
+    Pairwise,
+    PairwiseEnergy,
+    SumEnergy,
+)
 from gpmnet.engines.base import Problem
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.objectives import Objective

@@ -63,5 +63,8 @@ class Marginalisation(Objective):
         loss = loss - torch.exp((-logs).clamp(max=math.log(self.cap))).sum(dim=1)
         if self.ridge == 0:
             return loss
-        odds = [part - part.mean(dim=1, keepdim=True) for part in torch.split(logs, list(coordinates.levels), dim=1)]
+        odds = [
+            part - part.mean(dim=1, keepdim=True)
+            for part in torch.split(logs, list(coordinates.levels), dim=1)
+        ]
         return loss + 0.5 * self.ridge * torch.cat(odds, dim=1).square().sum(dim=1)

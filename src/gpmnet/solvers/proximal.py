@@ -131,9 +131,7 @@ class SparsePairwise:
         self.fit(None)
         self.scales.noise = self._noise().clamp(min=1e-6)
 
-    def fit(
-        self, penalty: Penalty | None, most_steps: int = MOST_STEPS
-    ) -> Solved:
+    def fit(self, penalty: Penalty | None, most_steps: int = MOST_STEPS) -> Solved:
         """Minimise from where the parameters are; None allows no interactions, only each variable's own terms."""
         x = self._read()
         y, momentum = [part.clone() for part in x], 1.0

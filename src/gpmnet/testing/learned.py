@@ -37,7 +37,8 @@ from gpmnet.testing.design import Regression, regress
 from gpmnet.testing.double_residual import EdgeTest, combine
 
 REACH, POINTS = 2.1, 7
-"""Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH."""
+"""Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH, and no more for
+columns with ties."""
 _ROWS = 4096  # rows at a time
 _WIDE = 6  # the second moments of more features than this are too many to fit: they are taken for constant
 _SILENT = 1e-5  # an interaction below this share of the energy's values is rounding: the energy says nothing of the pair
@@ -95,23 +96,19 @@ class LearnedTest:
         return found
 
     def _basis(self, variable: int, place: int) -> _Basis:
-        f, coordinates = self.test.features, self.coordinates
-        if place < coordinates.n_continuous:
-            grid = torch.linspace(-REACH, REACH, POINTS, dtype=torch.float64, device=f.device)
-            weight = torch.softmax(-0.5 * grid.square(), dim=0)
-            rank = (torch.special.ndtr(grid) * f.n - 0.5).round().long().clamp(0, f.n - 1)
-            # What the test correlates at these ranks: rows that share a value share its features.
-            rows = self.h[:, place].argsort()[rank]
-            start = int(f.start[variable])
-            phi = f.phi[rows, start : start + int(f.width[variable])].double()
-            values = grid[:, None]
-        else:
-            values, weight = (part.to(f.device) for part in level_grid(coordinates, place))
-            phi = values[:, 1:]
-        gram = phi.mT @ (weight[:, None] * phi)
-        factor = torch.linalg.cholesky(gram + 1e-6 * torch.eye(len(gram)).to(gram))
-        dual = torch.cholesky_solve((weight[:, None] * phi).mT, factor).mT
-        return _Basis(values.float(), weight, dual)
+        f = self.test.features
+        if place >= self.coordinates.n_continuous:
+            values, weight = (part.to(f.device) for part in level_grid(self.coordinates, place))
+            return _Basis.of(values, weight, values[:, 1:])
+        order = self.h[:, place].argsort()
+        start = int(f.start[variable])
+        phi = f.phi[order, start : start + int(f.width[variable])].double()
+        sizes = _tie_sizes(phi)
+        if len(sizes) < f.n:
+            return _tied_basis(self.h[order, place].double(), phi, sizes)
+        grid = torch.linspace(-REACH, REACH, POINTS, dtype=torch.float64, device=f.device)
+        rank = (torch.special.ndtr(grid) * f.n - 0.5).round().long().clamp(0, f.n - 1)
+        return _Basis.of(grid[:, None], torch.softmax(-0.5 * grid.square(), dim=0), phi[rank])
 
     def _end(self, regression: Regression, variable: Tensor) -> _End:
         f = self.test.features
@@ -192,6 +189,61 @@ class _Basis:
     values: Tensor
     weight: Tensor
     dual: Tensor
+
+    @classmethod
+    def of(cls, values: Tensor, weight: Tensor, phi: Tensor) -> _Basis:
+        """Return the basis of features (g, K) on a grid: least squares with the points' shares as weights."""
+        gram = phi.mT @ (weight[:, None] * phi)
+        factor = torch.linalg.cholesky(gram + 1e-6 * torch.eye(len(gram)).to(gram))
+        return cls(values.float(), weight, torch.cholesky_solve((weight[:, None] * phi).mT, factor).mT)
+
+
+def _tie_sizes(phi: Tensor) -> Tensor:
+    """Return how many rows share each value, from features (n, K) of rows in the order of their values: (m,)."""
+    new = (phi[1:] != phi[:-1]).any(dim=1).nonzero()[:, 0] + 1
+    ends = torch.cat([new.new_zeros(1), new, new.new_full((1,), len(phi))])
+    return torch.diff(ends)
+
+
+def _tied_basis(z: Tensor, phi: Tensor, sizes: Tensor) -> _Basis:
+    """Return the basis of a column with ties: its values, or at most POINTS cells of neighboring ones.
+
+    Single rows at the ranks of a fixed grid would miss values and hit others by chance, which features that jump from
+    one value to the next do not forgive; means over whole cells have the columns' own shares and moments.
+
+    Parameters
+    ----------
+    z : Tensor of shape (n,)
+        Scores, increasing.
+    phi : Tensor of shape (n, K)
+        Features of the same rows.
+    sizes : Tensor of shape (m,)
+        Rows of each value.
+    """
+    cell = _cells(sizes.tolist(), POINTS).to(z.device).repeat_interleave(sizes)
+    count = torch.bincount(cell).double()
+    sums = phi.new_zeros((len(count), 1 + phi.shape[1])).index_add(
+        0, cell, torch.cat([z[:, None], phi], dim=1)
+    )
+    means = sums / count[:, None]
+    return _Basis.of(means[:, :1], count / len(z), means[:, 1:])
+
+
+def _cells(sizes: list[int], most: int) -> Tensor:
+    """Return into which of at most `most` cells each value falls, about as many rows in each as the values allow.
+
+    >>> _cells([70, 5, 5, 10, 2, 8], 3).tolist()
+    [0, 1, 1, 1, 2, 2]
+    """
+    if len(sizes) <= most:
+        return torch.arange(len(sizes))
+    found, cell, filled, left = [], 0, 0, sum(sizes)
+    for size in sizes:
+        found.append(cell)
+        filled += size
+        if cell < most - 1 and filled >= left / (most - cell):
+            cell, filled, left = cell + 1, 0, left - filled
+    return torch.tensor(found)
 
 
 def strongest(first: Tensor, second: Tensor, log_p: Tensor, level: float, most: int, d: int) -> Tensor:
