@@ -21,12 +21,15 @@ from gpmnet.engines.local import LocalOptions, Searched
 from gpmnet.errors import InputError
 from gpmnet.objectives import OBJECTIVES, Marginalisation, Mixed
 from gpmnet.penalties import PENALTIES, SCAD
+from gpmnet.selection.pair_rule import Limits
 from gpmnet.simulate import simulate
 from gpmnet.solvers.proximal import SparsePairwise
 from gpmnet.table import load_table
 from gpmnet.testing.learned import LearnedTest
 
 QUICK = DeepOptions(steps=20, lam=2.0)
+# Most trainings here are cut short on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def edges(model):
@@ -213,17 +216,16 @@ def test_what_was_learned_and_where_solvers_stopped_is_reported(monkeypatch):
     assert done.learned == {"energy": done.energy, "lam": 2.0}
     capped = DeepEngine(DeepOptions(steps=3, lam=2.0)).fit(Problem(encoded))
     assert {stop.solver for stop in capped.stops} >= {
-        f"Adam, {n}, 3 steps" for n in ("fold 1", "fold 2", "all rows")
+        f"Adam on {n} (steps=3)" for n in ("fold 1", "fold 2", "all rows")
     }
     plain = SparsePairwise.fit
     monkeypatch.setattr(SparsePairwise, "fit", lambda self, penalty: plain(self, penalty, 2))
     short = DeepEngine(DeepOptions(lam=2.0), "pairwise").fit(Problem(encoded))
     assert [stop.solver for stop in short.stops] == [
-        f"FISTA, {n}, 2 steps" for n in ("fold 1", "fold 2", "all rows")
+        f"FISTA on {n} (steps=2)" for n in ("fold 1", "fold 2", "all rows")
     ]
     assert all(0 <= stop.variable < 5 for stop in short.stops)
     assert "alone" not in {encoded.names[stop.variable] for stop in short.stops}
-    assert short.n_iter == 2
 
 
 def test_the_published_base_runs():
@@ -232,16 +234,16 @@ def test_the_published_base_runs():
 
 
 @pytest.mark.parametrize("part", ["energy", "objective", "penalty"])
-@pytest.mark.parametrize("value", ["resnet", ["mlp"], None])
+@pytest.mark.parametrize("value", ["resnet", ["mlp"], 3])
 def test_a_wrong_name_is_refused_in_one_sentence(part, value):
     with pytest.raises(InputError, match=f"^{part}=.* is not one of "):
         GPM(engine="deep", **{part: value}).fit(chain(50, 3))
 
 
 def test_options_of_the_other_engine_are_refused():
-    with pytest.raises(InputError, match="must be DeepOptions, not LocalOptions"):
+    with pytest.raises(InputError, match="DeepEngine: options must be a DeepOptions; got a LocalOptions"):
         GPM(engine="deep", options=LocalOptions()).fit(chain(50, 3))
-    with pytest.raises(InputError, match="must be LocalOptions, not DeepOptions"):
+    with pytest.raises(InputError, match="LocalEngine: options must be a LocalOptions; got a DeepOptions"):
         GPM(options=DeepOptions()).fit(chain(50, 3))
 
 
@@ -296,7 +298,7 @@ def test_few_pairs_are_tested_in_learned_directions_where_few_are_asked_for():
 
 def test_sets_hold_both_neighborhoods_without_the_pair_and_learned_members_come_first():
     members = torch.tensor([[1, 3, -1], [0, 2, -1], [1, -1, -1], [0, -1, -1]])
-    found = Searched(None, members, None, None, 0.1, 3)
+    found = Searched(None, members, None, None, Limits(0.1, 3), 1, ())
     pair = torch.tensor([0]), torch.tensor([1])
     assert given_sets(found, *pair).tolist() == [[2, 3]]
     assert joined_members(members, torch.tensor([[2], [-1], [3], [2]]), 3).tolist() == [

@@ -16,6 +16,7 @@ from gpmnet.penalties import SCAD
 from gpmnet.solvers.checkpoint import Ended, Shelf, digest, load_state, save_state
 from gpmnet.table import load_table
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.tensor([1, 2])}
 
 

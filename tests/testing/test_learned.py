@@ -173,7 +173,7 @@ def test_c_is_the_least_squares_projection_of_the_interaction(learned_of, pair):
     frame, kinds = mixed_table()
     learned = learned_of(frame, random_mlp, kinds)
     assert learned.order.tolist() == [2, 0, 3, 1]
-    energy, h, f = learned.folds[0].energy, learned.h[:3], learned.test.features
+    energy, h, f = learned.folds[0].energy, learned.h[:3], learned.features
     found = learned._weights(energy, h, *pair)
     grids = []
     for variable in pair:
@@ -254,7 +254,7 @@ def test_the_basis_of_a_tied_column_is_that_of_its_values(learned_of):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"u": rng.integers(0, 5, 200).astype(float), "v": rng.normal(size=200)})
     learned = learned_of(frame, random_mlp, dict.fromkeys(frame, "continuous"))
-    basis, f = learned.bases[0], learned.test.features
+    basis, f = learned.bases[0], learned.features
     rows = [np.flatnonzero(frame["u"] == value) for value in range(5)]
     np.testing.assert_allclose(basis.weight, [len(at) / 200 for at in rows])
     np.testing.assert_allclose(

@@ -18,7 +18,7 @@ from gpmnet.engines.base import Description, Engine, Found, Problem, Stop
 from gpmnet.engines.deep_memory import model_bytes
 from gpmnet.engines.deep_models import Models, Recipe
 from gpmnet.engines.deep_options import DeepOptions
-from gpmnet.engines.deep_tests import PairTests
+from gpmnet.engines.deep_tests import JoinedTests
 from gpmnet.engines.local import LocalEngine
 from gpmnet.objectives import OBJECTIVES, Objective
 from gpmnet.omega import generalised_precision, table_order
@@ -102,9 +102,9 @@ class DeepEngine(Engine):
         """The parts as objects."""
         return Recipe(
             self.options,
-            resolve("energy", self.energy, ENERGIES, EnergyFamily),  # type: ignore[type-abstract]
-            resolve("objective", self.objective, OBJECTIVES, Objective),  # type: ignore[type-abstract]
-            resolve("penalty", self.penalty, PENALTIES, Penalty),  # type: ignore[type-abstract]
+            resolve("energy", self.energy, ENERGIES, EnergyFamily),
+            resolve("objective", self.objective, OBJECTIVES, Objective),
+            resolve("penalty", self.penalty, PENALTIES, Penalty),
         )
 
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
@@ -124,7 +124,7 @@ class DeepEngine(Engine):
         lam = models.level(h) if self.options.lam is None else self.options.lam
         folds = models.folds(h, lam)
         energy = models.energy(h, lam, "all rows")
-        tested = PairTests(self.options, problem, h, order, folds).run(masks.closed)
+        tested = JoinedTests(self.options, problem, h, order, folds).run(masks.closed)
         precision = generalised_precision(energy, h).double().cpu().numpy()[np.ix_(order, order)]
         place = np.argsort(order)
         return DeepFound(
@@ -133,8 +133,8 @@ class DeepEngine(Engine):
             log_p=tested.log_p,
             strength=tested.strength,
             sign=tested.sign,
-            n_iter=models.n_iter,
-            stops=tuple(Stop(solver, int(place[at])) for solver, at in models.stops),
+            n_iter=max(models.n_iter, tested.n_iter),
+            stops=(*tested.stops, *(Stop(solver, int(place[at])) for solver, at in models.stops)),
             learned={"energy": energy, "lam": lam},
             precision=precision,
             energy=energy,

@@ -29,12 +29,12 @@ def model_bytes(recipe: Recipe, n_rows: int, n_levels: NDArray[np.intp]) -> int:
 
 
 def _rows(coordinates: Coordinates, n: int) -> int:
-    """Rows: all of them, those of a fold, and those of a training cut in two."""
+    """Return the numbers of the rows: all of them, those of a fold, and those of a training cut in two."""
     return 4 * n * coordinates.width
 
 
 def _pairwise(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
-    """The pairwise family: matrices of its interactions, and its functions with their derivatives at the rows."""
+    """Return the numbers of the pairwise family: matrices of interactions, and functions with derivatives at the rows."""
     k = (recipe.pairs or Pairwise()).n_functions
     functions = k * coordinates.n_continuous + coordinates.n_levels - coordinates.n_discrete
     kept = recipe.options.n_folds + 1 if recipe.pairs is not None else 1
@@ -42,7 +42,7 @@ def _pairwise(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
 
 
 def _deep(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
-    """Omega's temporaries, and what is trained: its parameters, those of Adam, and the passes over a batch."""
+    """Return the numbers of Omega's temporaries, of what is trained, of Adam, and of the passes over a batch."""
     family, options = recipe.energy, recipe.options
     row = max(1, coordinates.n_continuous, coordinates.n_levels) ** 2
     if family.pairs is not None:

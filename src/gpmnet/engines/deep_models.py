@@ -114,7 +114,7 @@ class Models:
             return [Ended(solved.steps, None if solved.converged else solved.worst)]
 
         if self.recipe.pairs is not None:
-            self._note(f"FISTA, {name}", self.shelf.kept(name + " pairwise", pairwise, solve))
+            self._note(f"FISTA on {name}", self.shelf.kept(name + " pairwise", pairwise, solve))
             base = SumEnergy(base, pairwise)
         base.requires_grad_(False)
         if self.recipe.energy.pairs is None:
@@ -147,7 +147,7 @@ class Models:
                 found.append(ended(train(both, deep, h, slower, generator, self._track(name, 2))))
             return found
 
-        self._note(f"Adam, {name}", self.shelf.kept(name + " deep", deep, learn))
+        self._note(f"Adam on {name}", self.shelf.kept(name + " deep", deep, learn))
         self.problem.progress(f"train {name}", 1, 1)
         energy.requires_grad_(False)
         return energy
@@ -161,7 +161,7 @@ class Models:
         for end in ended:
             self.n_iter = max(self.n_iter, end.steps)
             if end.worst is not None:
-                self.stops.append((f"{solver}, {end.steps} steps", end.worst))
+                self.stops.append((f"{solver} (steps={end.steps})", end.worst))
 
     def _track(self, name: str, phase: int) -> Track:
         report: Callable[[int, int, str], None] = lambda step, steps, note: self.problem.progress(  # noqa: E731

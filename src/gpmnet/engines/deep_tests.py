@@ -10,29 +10,34 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gpmnet.engines.base import Problem
+from gpmnet.engines.base import Problem, Stop
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.engines.local import LocalEngine, Searched
 from gpmnet.omega import generalised_precision
-from gpmnet.searching.neighborhoods import packed
 from gpmnet.selection.pair_rule import ends, union
-from gpmnet.testing.double_residual import combine
+from gpmnet.testing.base import packed
 from gpmnet.testing.learned import Fold, LearnedTest, strongest
+from gpmnet.testing.p_values import cauchy_combination
 
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """The pairs that came close, first < second, arrays of shape (m,); see `Found`."""
+    """The pairs that came close, first < second, arrays of shape (m,), and how the search for neighbors went.
+
+    As in `Found`.
+    """
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
     log_p: NDArray[np.float64]
     strength: NDArray[np.float64]
     sign: NDArray[np.float64]
+    n_iter: int
+    stops: tuple[Stop, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class PairTests:
+class JoinedTests:
     """Tests the pairs of a table with energies of its folds.
 
     Attributes
@@ -64,26 +69,31 @@ class PairTests:
             Pairs that are not tested, in the order of the coordinates.
         """
         problem, options = self.problem, self.options.local
-        local = LocalEngine(options, problem.seed, problem.device)
-        found = local.search(
-            problem.encoded, problem.forbidden, problem.required, problem.progress, problem.alpha
-        )
+        local = LocalEngine(options)
+        found = local.search(problem)
         learned = LearnedTest(found.test, self.h, torch.as_tensor(self.order), self.folds)
         first, second = self._candidates(~closed)
-        d = len(found.members)
+        d, most = problem.d, found.limits.most_members
         problem.progress("learned directions", 0, len(first))
         early = learned.log_p(first, second, given_sets(found, first, second))
         problem.progress("learned directions", len(first), len(first))
-        more = strongest(first, second, early, options.enter / d, found.most, d)
-        members = joined_members(found.members, more, found.most)
-        near = early < math.log(max(problem.alpha, options.near))
-        code = torch.unique(torch.cat([found.first * d + found.second, (first * d + second)[near]]))
+        more = strongest(first, second, early, options.alpha_enter / d, most, d)
+        members = joined_members(found.members, more, most)
+        close = early < math.log(max(problem.alpha, options.alpha_report))
+        code = torch.unique(torch.cat([found.first * d + found.second, (first * d + second)[close]]))
         found = replace(found, members=members, first=code // d, second=code % d)
-        p_value, strength, sign = local.final(found, problem.progress)
+        tests = local.test_pairs(found, problem.progress)
         again = learned.log_p(found.first, found.second, given_sets(found, found.first, found.second))
-        plain = torch.as_tensor(np.log(np.maximum(p_value, 1e-300))).to(again)
-        log_p = combine(torch.stack([plain, again], dim=1)).cpu().numpy()
-        return Tested(found.first.cpu().numpy(), found.second.cpu().numpy(), log_p, strength, sign)
+        log_p = cauchy_combination(torch.stack([tests.log_p, again], dim=1))
+        return Tested(
+            found.first.cpu().numpy(),
+            found.second.cpu().numpy(),
+            log_p.cpu().numpy(),
+            tests.strength.cpu().numpy(),
+            tests.sign.cpu().numpy(),
+            n_iter=found.n_rounds,
+            stops=found.stops,
+        )
 
     def _candidates(self, allowed: Tensor) -> tuple[Tensor, Tensor]:
         """Return the pairs to test in learned directions: all if they are few, else those of the largest Omega."""
@@ -108,7 +118,7 @@ def given_sets(found: Searched, first: Tensor, second: Tensor) -> Tensor:
     smaller = torch.where((size_a <= size_b)[:, None], a, b)
     both = union(a, b)
     padded = torch.cat([smaller, torch.full_like(b, -1)], dim=1)
-    sets = torch.where(((both >= 0).sum(dim=1) <= found.most)[:, None], both, padded)
+    sets = torch.where(((both >= 0).sum(dim=1) <= found.limits.most_members)[:, None], both, padded)
     return packed(sets.sort(dim=1).values)
 
 

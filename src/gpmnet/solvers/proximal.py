@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from gpmnet.columns.functions import Scores, firsts
+from gpmnet.columns.whitening import whitener
 from gpmnet.energies import Energy, PairwiseEnergy, SumEnergy
 from gpmnet.errors import ComputationError
 from gpmnet.objectives import Objective
@@ -181,7 +182,8 @@ class SparsePairwise:
         rate: Tensor = (noise * penalty.derivative(norms / noise)).masked_fill(self.free, 0.0)
         pull = self._norms(slope + theta * self._spread(rate / norms.clamp(min=1e-12)))
         left = torch.where(norms > 0, pull, (self._norms(slope) - rate).clamp(min=0))
-        return left.masked_fill(self.closed, 0.0) / noise * len(self.h) ** 0.5
+        gap: Tensor = left.masked_fill(self.closed, 0.0) / noise * len(self.h) ** 0.5
+        return gap
 
     def _descend(
         self, y: list[Tensor], loss: Tensor, gradient: list[Tensor], penalty: Penalty | None
@@ -320,8 +322,5 @@ def _scales(pairwise: PairwiseEnergy, h: Tensor) -> Scales:
 
 
 def _whitener(gram: Tensor) -> Tensor:
-    """Return upper triangular W with W' G W = I."""
-    eye = torch.eye(len(gram)).to(gram)
-    factor = torch.linalg.cholesky(gram + 1e-6 * eye * gram.diagonal().mean())
-    inverse: Tensor = torch.linalg.solve_triangular(factor, eye, upper=False)
-    return inverse.mT
+    """Return upper triangular W with W' G W = I, but for what has no variance."""
+    return whitener(gram, 1e-6 * gram.diagonal().mean().expand(len(gram)))

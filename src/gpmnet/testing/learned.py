@@ -30,11 +30,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpmnet.columns.features import gather
 from gpmnet.energies import Energy
 from gpmnet.energies.grids import level_grid
-from gpmnet.testing.design import Regression, regress
-from gpmnet.testing.double_residual import EdgeTest, combine
+from gpmnet.testing.base import BoundTest
+from gpmnet.testing.design import Regression
+from gpmnet.testing.p_values import cauchy_combination
 
 REACH, POINTS = 2.1, 7
 """Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH, and no more for
@@ -64,7 +64,7 @@ class LearnedTest:
 
     Parameters
     ----------
-    test : EdgeTest
+    test : BoundTest
         Of the same rows, its variables in the table's order.
     h : Tensor of shape (n, D)
         The rows as the energies see them.
@@ -73,8 +73,9 @@ class LearnedTest:
     folds : list of Fold
     """
 
-    def __init__(self, test: EdgeTest, h: Tensor, order: Tensor, folds: list[Fold]) -> None:
+    def __init__(self, test: BoundTest, h: Tensor, order: Tensor, folds: list[Fold]) -> None:
         self.test, self.h, self.order, self.folds = test, h, order, folds
+        self.features = test.designs.features
         self.coordinates = folds[0].energy.coordinates
         self.bases = [self._basis(v, int(at)) for v, at in enumerate(order)]
 
@@ -88,15 +89,15 @@ class LearnedTest:
         for at in range(len(first)):
             i, j = int(first[at]), int(second[at])
             set_ = given[at : at + 1]
-            regression = regress(self.test.features, set_[:, set_[0] >= 0], self.test.design)
+            regression = self.test.designs.regress(set_[:, set_[0] >= 0])
             one, two = self._end(regression, first[at]), self._end(regression, second[at])
-            left = 1 - float(regression.df[0]) / self.test.features.n
+            left = float(regression.left[0])
             parts = [self._fold(f, i, j, one.take(f.rows), two.take(f.rows), left) for f in self.folds]
-            found[at] = combine(torch.stack(parts))
+            found[at] = cauchy_combination(torch.stack(parts))
         return found
 
     def _basis(self, variable: int, place: int) -> _Basis:
-        f = self.test.features
+        f = self.features
         if place >= self.coordinates.n_continuous:
             values, weight = (part.to(f.device) for part in level_grid(self.coordinates, place))
             return _Basis.of(values, weight, values[:, 1:])
@@ -111,8 +112,7 @@ class LearnedTest:
         return _Basis.of(grid[:, None], torch.softmax(-0.5 * grid.square(), dim=0), phi[rank])
 
     def _end(self, regression: Regression, variable: Tensor) -> _End:
-        f = self.test.features
-        residual = regression.residuals(gather(f.phi, f.columns(variable[None])))
+        residual = regression.residuals(self.features.of(variable[None]))
         n, k = residual.shape[1:]
         spread = (residual.mT @ residual / n)[0].expand(n, k, k)
         if k <= _WIDE:
