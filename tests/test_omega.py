@@ -7,9 +7,18 @@ import pytest
 import torch
 from tests.energies.energy_cases import BUILDERS, LAYOUTS, Written, mass, random_energy, rows, states
 
-from gpmnet.energies import Coordinates, Energy, Mlp, Normal, Pairwise, Sum
+from gpmnet.energies import (
+    MLP,
+    Coordinates,
+    Energy,
+    MLPEnergy,
+    NormalEnergy,
+    Pairwise,
+    PairwiseEnergy,
+    SumEnergy,
+)
 from gpmnet.objectives import Hyvarinen
-from gpmnet.omega import generalised_precision, squared_omega, strength, table_order
+from gpmnet.omega import generalised_precision, squared_omega, table_order
 
 DOUBLE = torch.float64
 
@@ -104,6 +113,23 @@ PRECISION = torch.tensor(
 )
 
 
+def strength(omega, coordinates):
+    r"""Return Omega with continuous pairs on the scale of a partial correlation: (d, d).
+
+    .. math:: \Omega_{ij} / \sqrt{\Omega_{ii} \Omega_{jj}},
+
+    which is ``|partial correlation|`` for Gaussian data. In a mixed pair only the continuous variable scales,
+    :math:`\Omega_{ij} / \sqrt{\Omega_{jj}}`, which frees it of the unit of z; a pair of discrete ones is a norm of log odds
+    ratios and stays. The diagonal is 0.
+    """
+    own = omega.diagonal()[: coordinates.n_continuous]
+    scale = torch.cat(
+        [own.clamp(min=torch.finfo(own.dtype).tiny).rsqrt(), own.new_ones(coordinates.n_discrete)]
+    )
+    result = omega * scale[:, None] * scale[None, :]
+    return result - torch.diag(result.diagonal())
+
+
 def test_gaussian_omega_is_the_absolute_precision_and_strength_the_partial_correlation():
     energy = Written(Coordinates(4), lambda z, _: -0.5 * torch.einsum("...i,ij,...j->...", z, PRECISION, z))
     omega = generalised_precision(energy, rows(Coordinates(4), 9))
@@ -120,7 +146,7 @@ def test_omega_fitted_to_gaussian_rows_converges_to_the_precision():
     for n in (500, 50_000):
         g = torch.Generator().manual_seed(1)
         x = torch.randn(n, 4, generator=g, dtype=DOUBLE) @ root.T
-        energy = Pairwise(Coordinates(4), n_functions=1).double()
+        energy = PairwiseEnergy(Coordinates(4), Pairwise(n_functions=1)).double()
         optimiser = torch.optim.LBFGS(energy.parameters(), max_iter=60, line_search_fn="strong_wolfe")
 
         def closure(optimiser=optimiser, energy=energy, x=x):
@@ -137,11 +163,12 @@ def test_omega_fitted_to_gaussian_rows_converges_to_the_precision():
 
 def test_the_omega_of_a_product_density_is_zero():
     coordinates = LAYOUTS["mixed"]
-    own = Pairwise(coordinates).double()
+    own = PairwiseEnergy(coordinates, Pairwise()).double()
     with torch.no_grad():
         own.own.normal_()
         own.own_levels.normal_()
-    for energy in (Normal(coordinates).double(), own, Sum(Normal(coordinates).double(), own)):
+    normal = NormalEnergy(coordinates).double()
+    for energy in (normal, own, SumEnergy(normal, own)):
         omega = generalised_precision(energy, rows(coordinates, 20))
         off = omega - torch.diag(omega.diagonal())
         assert float(off.abs().max()) < 1e-12
@@ -237,7 +264,7 @@ def test_a_network_whose_units_see_one_clique_each_has_the_zeros_of_its_graph():
     """Cliques {z0, a} and {a, z1} and {z1, b}: exact zeros elsewhere, through the closed forms."""
     coordinates = Coordinates(2, (2, 3))  # z0, z1, a, b
     columns = {"z0": [0], "z1": [1], "a": [2, 3], "b": [4, 5, 6]}
-    energy = Mlp(coordinates, hidden=9).double()
+    energy = MLPEnergy(coordinates, MLP(hidden=9)).double()
     cliques = [("z0", "a"), ("a", "z1"), ("z1", "b")]
     with torch.no_grad():
         energy.output.normal_()

@@ -23,7 +23,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from gpmnet.energies.base import BUDGET, Coordinates, Energy
+from gpmnet.energies.base import BUDGET, Energy
 
 
 def squared_omega(energy: Energy, h: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -83,8 +83,8 @@ def generalised_precision(
 
     Examples
     --------
-    >>> from gpmnet.energies import Normal
-    >>> generalised_precision(Normal(Coordinates(2)), torch.randn(5, 2)).tolist()
+    >>> from gpmnet.energies import Coordinates, NormalEnergy
+    >>> generalised_precision(NormalEnergy(Coordinates(2)), torch.randn(5, 2)).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     coordinates = energy.coordinates
@@ -96,23 +96,6 @@ def generalised_precision(
         at = slice(start, start + size)
         total += squared_omega(energy, h[at], weights[at])
     return total.sqrt()
-
-
-def strength(omega: Tensor, coordinates: Coordinates) -> Tensor:
-    r"""Return Omega with continuous pairs on the scale of a partial correlation: (d, d).
-
-    .. math:: \Omega_{ij} / \sqrt{\Omega_{ii} \Omega_{jj}},
-
-    which is ``|partial correlation|`` for Gaussian data. In a mixed pair only the continuous variable scales,
-    :math:`\Omega_{ij} / \sqrt{\Omega_{jj}}`, which frees it of the unit of z; a pair of discrete ones is a norm of log odds
-    ratios and stays. The diagonal is 0.
-    """
-    own = omega.diagonal()[: coordinates.n_continuous]
-    scale = torch.cat(
-        [own.clamp(min=torch.finfo(own.dtype).tiny).rsqrt(), own.new_ones(coordinates.n_discrete)]
-    )
-    result = omega * scale[:, None] * scale[None, :]
-    return result - torch.diag(result.diagonal())
 
 
 def table_order(is_discrete: ArrayLike) -> NDArray[np.intp]:

@@ -4,7 +4,18 @@ import itertools
 
 import torch
 
-from gpmnet.energies import Coordinates, DeepKernel, Energy, Mlp, Normal, Pairwise, Sum
+from gpmnet.energies import (
+    MLP,
+    Coordinates,
+    DeepKernel,
+    DeepKernelEnergy,
+    Energy,
+    MLPEnergy,
+    NormalEnergy,
+    Pairwise,
+    PairwiseEnergy,
+    SumEnergy,
+)
 
 LAYOUTS = {
     "continuous": Coordinates(3),
@@ -13,13 +24,19 @@ LAYOUTS = {
 }
 
 BUILDERS = {
-    "mlp": lambda coordinates: Mlp(coordinates, hidden=6),
-    "mlp2": lambda coordinates: Mlp(coordinates, hidden=5, depth=2, beta=2.0),
-    "deep_kernel": lambda coordinates: DeepKernel(coordinates, n_kernels=2, hidden=4, n_points=7),
-    "pairwise": Pairwise,
-    "pairwise5": lambda coordinates: Pairwise(coordinates, n_functions=5),
-    "normal": lambda coordinates: Normal(coordinates, learned=True),
-    "sum": lambda coordinates: Sum(Normal(coordinates), Mlp(coordinates, hidden=4), Pairwise(coordinates)),
+    "mlp": lambda coordinates: MLPEnergy(coordinates, MLP(hidden=6)),
+    "mlp2": lambda coordinates: MLPEnergy(coordinates, MLP(hidden=5, depth=2, beta=2.0)),
+    "deep_kernel": lambda coordinates: DeepKernelEnergy(
+        coordinates, DeepKernel(n_kernels=2, hidden=4, n_points=7)
+    ),
+    "pairwise": lambda coordinates: PairwiseEnergy(coordinates, Pairwise()),
+    "pairwise5": lambda coordinates: PairwiseEnergy(coordinates, Pairwise(n_functions=5)),
+    "normal": lambda coordinates: NormalEnergy(coordinates, learned=True),
+    "sum": lambda coordinates: SumEnergy(
+        NormalEnergy(coordinates),
+        MLPEnergy(coordinates, MLP(hidden=4)),
+        PairwiseEnergy(coordinates, Pairwise()),
+    ),
 }
 
 
@@ -40,7 +57,7 @@ def random_energy(name, coordinates, seed=0):
     with torch.no_grad():
         for parameter in energy.parameters():
             parameter.copy_(torch.randn(parameter.shape, generator=g, dtype=torch.float64))
-    if isinstance(energy, DeepKernel):
+    if isinstance(energy, DeepKernelEnergy):
         energy.init_from(rows(coordinates, 9), g)
     return energy
 

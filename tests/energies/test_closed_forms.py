@@ -5,7 +5,7 @@ import torch
 from tests.energies.energy_cases import BUILDERS, LAYOUTS, random_energy, rows
 
 import gpmnet.energies.low_rank as low_rank
-from gpmnet.energies import ENERGIES, Coordinates, DeepKernel, Energy, Mlp, Normal, Sum
+from gpmnet.energies import ENERGIES, MLP, Coordinates, DeepKernelEnergy, Energy, NormalEnergy, SumEnergy
 from gpmnet.energies.base import in_chunks
 from gpmnet.energies.low_rank import LowRankEnergy
 from gpmnet.errors import InputError
@@ -126,7 +126,7 @@ def test_cutting_changes_neither_values_nor_gradients(name, method, monkeypatch)
     whole = getattr(energy, method)(h)
     gradients = parameter_gradients(energy, whole)
     monkeypatch.setattr(low_rank.LowRankEnergy, "_budget", lambda self: 1)
-    monkeypatch.setattr(DeepKernel, "_budget", lambda self: 1)
+    monkeypatch.setattr(DeepKernelEnergy, "_budget", lambda self: 1)
     cut = getattr(energy, method)(h)
     torch.testing.assert_close(cut, whole)
     for a, b in zip(parameter_gradients(energy, cut), gradients, strict=True):
@@ -166,7 +166,9 @@ def test_forward_takes_any_leading_shape(name):
 @every_layout
 def test_registered_energies_start_at_zero_and_can_learn(name, kind):
     coordinates = LAYOUTS[kind]
-    energy, h = ENERGIES[name](coordinates, None).double(), rows(coordinates)
+    h = rows(coordinates)
+    energy = ENERGIES[name].build(coordinates, h, None)
+    assert {parameter.dtype for parameter in energy.parameters()} == {h.dtype}
     assert float(energy(h).detach().abs().max()) == 0
     gradient = torch.autograd.grad(energy(h).sum(), list(energy.parameters()), allow_unused=True)
     assert any(g is not None and float(g.abs().max()) > 0 for g in gradient)
@@ -175,8 +177,10 @@ def test_registered_energies_start_at_zero_and_can_learn(name, kind):
 @pytest.mark.parametrize("name", ["mlp", "deep_kernel"])
 def test_the_same_generator_gives_the_same_energy(name):
     coordinates = LAYOUTS["mixed"]
-    build = {"mlp": Mlp, "deep_kernel": DeepKernel}[name]
-    one, two, other = (build(coordinates, generator=torch.Generator().manual_seed(s)) for s in (5, 5, 6))
+    one, two, other = (
+        ENERGIES[name].build(coordinates, rows(coordinates), torch.Generator().manual_seed(s))
+        for s in (5, 5, 6)
+    )
     assert torch.equal(one.weight, two.weight)
     assert not torch.equal(one.weight, other.weight)
 
@@ -201,11 +205,11 @@ def test_row_size_bounds_the_results(kind):
 
 def test_wrong_sums_and_depths_are_refused():
     with pytest.raises(InputError, match="one coordinates"):
-        Sum(Normal(Coordinates(2)), Normal(Coordinates(3)))
+        SumEnergy(NormalEnergy(Coordinates(2)), NormalEnergy(Coordinates(3)))
     with pytest.raises(InputError, match="at least one"):
-        Sum()
-    with pytest.raises(InputError, match="1 or 2"):
-        Mlp(Coordinates(2), depth=3)
+        SumEnergy()
+    with pytest.raises(InputError, match=r"MLP: depth must be a whole number in \[1, 2\]; got"):
+        MLP(depth=3)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

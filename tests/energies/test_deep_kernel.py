@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests.energies.energy_cases import LAYOUTS, random_energy, rows
 
-from gpmnet.energies import Coordinates, DeepKernel, Energy, Normal
+from gpmnet.energies import Coordinates, DeepKernel, DeepKernelEnergy, Energy, NormalEnergy
 from gpmnet.objectives import Hyvarinen
 
 DOUBLE = torch.float64
@@ -35,9 +35,8 @@ def test_the_energy_is_the_sum_of_kernels_at_the_points():
 
 def test_the_start_takes_rows_as_points_and_median_distances_as_bandwidths():
     coordinates = LAYOUTS["mixed"]
-    energy = DeepKernel(coordinates, n_points=20).double()
     data = rows(coordinates, 50)
-    energy.init_from(data, torch.Generator().manual_seed(0))
+    energy = DeepKernel(n_points=20).build(coordinates, data, torch.Generator().manual_seed(0))
     gaps = torch.cdist(energy.points.detach(), data)
     assert float(gaps.min(dim=1).values.max()) < 1e-6
     assert len(set(gaps.argmin(dim=1).tolist())) > 15  # without replacement; equal rows may tie
@@ -48,23 +47,41 @@ def test_the_start_takes_rows_as_points_and_median_distances_as_bandwidths():
 
 
 def test_fewer_rows_than_points_are_used_again():
-    energy = DeepKernel(Coordinates(2), n_points=9).double()
-    energy.init_from(rows(Coordinates(2), 4))
+    energy = DeepKernel(n_points=9).build(Coordinates(2), rows(Coordinates(2), 4), None)
     assert len({tuple(u) for u in energy.points.tolist()}) == 4
+
+
+class Asked(torch.nn.Module):
+    """An energy, and a question that is asked of it."""
+
+    def __init__(self, energy):
+        super().__init__()
+        self.energy = energy
+
+    def forward(self, question):
+        return question()
+
+
+def at_alpha(energy, alpha, question):
+    """The answer with an alpha that depends on other parameters in place of the stored one."""
+    return torch.func.functional_call(Asked(energy), {"energy.alpha": alpha}, (question,))
 
 
 def alpha_loss(energy, base, h, alpha, ridge):
     """The ridged loss with derivatives by autograd."""
-    with energy.solved(alpha):
-        score = Energy.score(energy, h) + base.score(h)
-        bend = Energy.curvature(energy, h)
+    score, bend = at_alpha(energy, alpha, lambda: (Energy.score(energy, h), Energy.curvature(energy, h)))
+    score = score + base.score(h)
     return (0.5 * score.square() + bend).sum(dim=1).mean() + 0.5 * ridge * alpha.square().sum()
 
 
 @pytest.mark.parametrize("kind", ["continuous", "mixed"])
 def test_alpha_minimises_the_loss_written_with_autograd(kind):
     coordinates = LAYOUTS[kind]
-    energy, base, h = random_energy("deep_kernel", coordinates), Normal(coordinates), rows(coordinates, 40)
+    energy, base, h = (
+        random_energy("deep_kernel", coordinates),
+        NormalEnergy(coordinates),
+        rows(coordinates, 40),
+    )
     ridge = torch.tensor(0.05, dtype=DOUBLE)
     alpha = energy.fit_alpha(h, base.score(h), ridge).detach().requires_grad_()
     gradient = torch.autograd.grad(alpha_loss(energy, base, h, alpha, ridge), alpha)[0]
@@ -84,16 +101,17 @@ def test_alpha_in_parts_is_alpha_at_once(monkeypatch):
 def test_alpha_carries_the_gradient_of_the_kernel_and_of_the_ridge():
     """The total derivative of the held-out loss through the solve, against finite differences."""
     coordinates = LAYOUTS["continuous"]
-    energy, base = random_energy("deep_kernel", coordinates), Normal(coordinates)
+    energy, base = random_energy("deep_kernel", coordinates), NormalEnergy(coordinates)
+    log_ridge = torch.tensor(-3.0, dtype=DOUBLE, requires_grad=True)
     fit, held = rows(coordinates, 30, seed=4), rows(coordinates, 30, seed=5)
 
     def loss():
-        with energy.solved(energy.fit_alpha(fit, base.score(fit))):
-            score, bend = energy.score(held) + base.score(held), energy.curvature(held)
-            return (0.5 * score.square() + bend).sum(dim=1).mean()
+        alpha = energy.fit_alpha(fit, base.score(fit), log_ridge.exp())
+        score, bend = at_alpha(energy, alpha, lambda: (energy.score(held), energy.curvature(held)))
+        return (0.5 * (score + base.score(held)).square() + bend).sum(dim=1).mean()
 
-    gradients = torch.autograd.grad(loss(), [energy.weight, energy.log_ridge, energy.points])
-    for parameter, gradient in zip([energy.weight, energy.log_ridge, energy.points], gradients, strict=True):
+    gradients = torch.autograd.grad(loss(), [energy.weight, log_ridge, energy.points])
+    for parameter, gradient in zip([energy.weight, log_ridge, energy.points], gradients, strict=True):
         at = (1, 2) if parameter.ndim else ()
         step = 1e-5
         with torch.no_grad():
@@ -105,18 +123,20 @@ def test_alpha_carries_the_gradient_of_the_kernel_and_of_the_ridge():
         assert float((up - down) / (2 * step)) == pytest.approx(float(gradient[at]), rel=1e-4, abs=1e-6)
 
 
-def test_the_stored_alpha_comes_back_after_a_solved_one():
-    energy, h = random_energy("deep_kernel", LAYOUTS["continuous"]), rows(LAYOUTS["continuous"])
-    before = energy(h)
-
-    def interrupted():
-        with energy.solved(2 * energy.alpha):
-            torch.testing.assert_close(energy(h), 2 * before)
-            raise KeyError("interrupted")
-
-    with pytest.raises(KeyError):
-        interrupted()
-    torch.testing.assert_close(energy(h), before)
+def test_alpha_is_solved_only_where_that_is_asked_for_and_the_table_is_continuous():
+    for alpha, coordinates, solved in (
+        ("solved", LAYOUTS["continuous"], True),
+        ("solved", LAYOUTS["mixed"], False),
+        ("trained", LAYOUTS["continuous"], False),
+    ):
+        h, base = rows(coordinates, 12), NormalEnergy(coordinates).double()
+        energy = DeepKernel(n_points=5, alpha=alpha).build(coordinates, h, None)
+        assert isinstance(energy, DeepKernelEnergy)
+        solve = energy.solver(base)
+        assert (solve is not None) == solved
+        if solve is not None:
+            solve(h)
+            torch.testing.assert_close(energy.alpha.detach(), energy.fit_alpha(h, base.score(h)).detach())
 
 
 def test_closed_form_alpha_learns_a_density_that_is_not_normal():
@@ -125,10 +145,9 @@ def test_closed_form_alpha_learns_a_density_that_is_not_normal():
     signs = 2.0 * torch.randint(0, 2, (400, 1), generator=g) - 1
     h = (signs * 1.2 + 0.4 * torch.randn(400, 2, generator=g)).double()
     coordinates = Coordinates(2)
-    energy, base = DeepKernel(coordinates, n_points=50, generator=g).double(), Normal(coordinates)
-    energy.init_from(h[:200], g)
-    with torch.no_grad():
-        energy.alpha.copy_(energy.fit_alpha(h[:200], base.score(h[:200])))
+    energy = DeepKernel(n_points=50, alpha="solved").build(coordinates, h[:200], g)
+    base = NormalEnergy(coordinates)
+    energy.solver(base)(h[:200])
     held = h[200:]
     score, bend = energy.score(held) + base.score(held), energy.curvature(held) + base.curvature(held)
     fitted = (0.5 * score.square() + bend).detach().sum(dim=1).mean()

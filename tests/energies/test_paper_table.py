@@ -20,6 +20,6 @@ def test_every_test_of_the_table_exists():
 
 def test_every_function_of_the_table_exists():
     named = set(re.findall(rf"`((?:{PARTS})\.[A-Za-z_][\w.]*)`", PAGE)) - {"omega.py"}
-    assert {"omega.squared_omega", "energies.DeepKernel.fit_alpha"} <= named
+    assert {"omega.squared_omega", "energies.DeepKernelEnergy.fit_alpha"} <= named
     for dotted in named:
         pkgutil.resolve_name(f"gpmnet.{dotted}")

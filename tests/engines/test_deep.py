@@ -11,19 +11,25 @@ from sklearn.base import clone
 
 from gpmnet import GPM
 from gpmnet.columns.functions import GRID
-from gpmnet.energies import ENERGIES, Coordinates, Mlp
-from gpmnet.energies.grids import edge_shapes
-from gpmnet.engines.deep import DeepEngine, _given, _joined
+from gpmnet.energies import ENERGIES, MLP, Coordinates, DeepKernel, MLPEnergy, Pairwise
+from gpmnet.energies.grids import edge_surfaces
+from gpmnet.engines.base import Problem
+from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.deep_options import DeepOptions
+from gpmnet.engines.deep_tests import given_sets, joined_members
 from gpmnet.engines.local import LocalOptions, Searched
 from gpmnet.errors import InputError
-from gpmnet.objectives import OBJECTIVES
-from gpmnet.penalties import PENALTIES
+from gpmnet.objectives import OBJECTIVES, Marginalisation, Mixed
+from gpmnet.penalties import PENALTIES, SCAD
+from gpmnet.selection.pair_rule import Limits
 from gpmnet.simulate import simulate
+from gpmnet.solvers.proximal import SparsePairwise
 from gpmnet.table import load_table
 from gpmnet.testing.learned import LearnedTest
 
 QUICK = DeepOptions(steps=20, lam=2.0)
+# Most trainings here are cut short on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def edges(model):
@@ -84,7 +90,7 @@ def test_omega_of_a_missing_edge_is_small_beside_those_of_the_edges():
     bit = (rng.random(3000) < 1 / (1 + np.exp(-1.5 * b))).astype(int)
     frame = pd.DataFrame({"bit": bit, "b": b, "c": b**2 / 2 + b + 0.7 * rng.normal(size=3000)})
     encoded = load_table(frame, kinds={"bit": "discrete"}).encode(0)
-    found = DeepEngine(DeepOptions(steps=40, lam=3.0)).fit(encoded)
+    found = DeepEngine(DeepOptions(steps=40, lam=3.0)).fit(Problem(encoded))
     omega = found.precision
     assert omega[0, 2] < 0.1 * min(omega[0, 1], omega[1, 2])
 
@@ -111,10 +117,10 @@ def test_every_kind_of_edge_has_a_shape(mixed):
 
 def test_shapes_are_the_mean_of_the_energy_double_centred():
     coordinates = Coordinates(1, (3,), (0.2, 0.5, 0.3))
-    energy = Mlp(coordinates, 6, generator=torch.Generator().manual_seed(0)).double()
+    energy = MLPEnergy(coordinates, MLP(hidden=6), torch.Generator().manual_seed(0)).double()
     torch.nn.init.normal_(energy.output, generator=torch.Generator().manual_seed(1))
     h = coordinates.encode(torch.randn(40, 1, dtype=torch.float64), torch.randint(0, 3, (40, 1)))
-    (surface,) = edge_shapes(energy, h, np.array([1]), np.array([0]))
+    (surface,) = edge_surfaces(energy, h, np.array([1]), np.array([0]))
     value = np.zeros((3, len(GRID)))
     for k, t in np.ndindex(value.shape):
         moved = h.clone()
@@ -166,29 +172,85 @@ def test_every_name_runs(part, name):
     assert np.isfinite(model.omega_).all()
 
 
+PARTS = [
+    {"energy": MLP(hidden=8, depth=2)},
+    {"energy": Pairwise(n_functions=2)},
+    {"energy": DeepKernel(n_points=20, hidden=6, alpha="solved")},
+    {"penalty": SCAD(a=2.5)},
+]
+
+
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_parts_with_other_numbers_run(parts):
+    options = DeepOptions(steps=4, lam=2.0, base=Pairwise(n_functions=2))
+    model = GPM(engine="deep", options=options, **parts).fit(mixed_frame(120), kinds=KINDS)
+    assert frozenset(("a", "b")) in edges(model)
+    assert np.isfinite(model.omega_).all()
+
+
+def test_the_published_objective_without_cap_and_ridge_runs_where_no_state_is_missing():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (600, 3))
+    bits[:, 1] = np.where(rng.random(600) < 0.5, bits[:, 0], bits[:, 1])
+    raw = Mixed(discrete=Marginalisation(cap=float("inf"), ridge=0))
+    model = GPM(engine="deep", energy="pairwise", objective=raw, options=QUICK)
+    assert edges(model.fit(pd.DataFrame(bits, columns=list("abc")))) == {frozenset("ab")}
+
+
+def test_a_penalty_with_twice_the_lambda_at_half_the_level_is_the_same():
+    problem = Problem(load_table(chain(200, 3)).encode(0))
+    one, two = (
+        DeepEngine(DeepOptions(lam=lam), "pairwise", penalty=SCAD(factor)).fit(problem)
+        for lam, factor in ((2.0, 1.0), (1.0, 2.0))
+    )
+    np.testing.assert_array_equal(one.precision, two.precision)
+
+
+def test_what_was_learned_and_where_solvers_stopped_is_reported(monkeypatch):
+    """Adam with more steps than it needs converges; the base at a cap of 2 steps does not, and names a variable."""
+    encoded = load_table(mixed_frame(150), kinds=KINDS).encode(0)
+    engine = DeepEngine(DeepOptions(steps=6000, patience=1, batch=64, lam=2.0))
+    done = engine.fit(Problem(encoded))
+    assert done.stops == ()
+    assert 20 < done.n_iter < 6000
+    assert done.learned == {"energy": done.energy, "lam": 2.0}
+    capped = DeepEngine(DeepOptions(steps=3, lam=2.0)).fit(Problem(encoded))
+    assert {stop.solver for stop in capped.stops} >= {
+        f"Adam on {n} (steps=3)" for n in ("fold 1", "fold 2", "all rows")
+    }
+    plain = SparsePairwise.fit
+    monkeypatch.setattr(SparsePairwise, "fit", lambda self, penalty: plain(self, penalty, 2))
+    short = DeepEngine(DeepOptions(lam=2.0), "pairwise").fit(Problem(encoded))
+    assert [stop.solver for stop in short.stops] == [
+        f"FISTA on {n} (steps=2)" for n in ("fold 1", "fold 2", "all rows")
+    ]
+    assert all(0 <= stop.variable < 5 for stop in short.stops)
+    assert "alone" not in {encoded.names[stop.variable] for stop in short.stops}
+
+
 def test_the_published_base_runs():
     model = GPM(engine="deep", options=DeepOptions(steps=60, base="normal", lam=1.0)).fit(chain(300, 3))
     assert edges(model) == {frozenset("ab"), frozenset("bc")}
 
 
 @pytest.mark.parametrize("part", ["energy", "objective", "penalty"])
-@pytest.mark.parametrize("value", ["resnet", ["mlp"], None])
+@pytest.mark.parametrize("value", ["resnet", ["mlp"], 3])
 def test_a_wrong_name_is_refused_in_one_sentence(part, value):
     with pytest.raises(InputError, match=f"^{part}=.* is not one of "):
         GPM(engine="deep", **{part: value}).fit(chain(50, 3))
 
 
 def test_options_of_the_other_engine_are_refused():
-    with pytest.raises(InputError, match="must be DeepOptions, not LocalOptions"):
+    with pytest.raises(InputError, match="DeepEngine: options must be a DeepOptions; got a LocalOptions"):
         GPM(engine="deep", options=LocalOptions()).fit(chain(50, 3))
-    with pytest.raises(InputError, match="must be LocalOptions, not DeepOptions"):
+    with pytest.raises(InputError, match="LocalEngine: options must be a LocalOptions; got a DeepOptions"):
         GPM(options=DeepOptions()).fit(chain(50, 3))
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"base": "none"}, {"lam": -1.0}, {"lam": float("nan")}, {"n_folds": 1}, {"n_functions": 0}, {"steps": -1},
+        {"base": "none"}, {"lam": -1.0}, {"lam": float("nan")}, {"n_folds": 1}, {"steps": -1}, {"checkpoint": 3},
         {"batch": 0}, {"batch": "many"}, {"patience": 0}, {"omega_rows": 1.5}, {"most_pairs": 0},
         {"learning_rate": 0.0}, {"held_out": 0.0}, {"held_out": 1.0}, {"local": None},
     ],
@@ -216,7 +278,8 @@ def test_all_pairs_up_to_a_threshold_get_the_full_test(monkeypatch):
 
     monkeypatch.setattr(LearnedTest, "log_p", log_p)
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 7)))
-    found = DeepEngine(DeepOptions(lam=0.0), "pairwise").fit(load_table(frame).encode(0), level=0.8)
+    problem = Problem(load_table(frame).encode(0), alpha=0.8)
+    found = DeepEngine(DeepOptions(lam=0.0), "pairwise").fit(problem)
     first, second, early = calls[0]
     close = early < np.log(0.8)
     wanted = set(zip(first[close].tolist(), second[close].tolist(), strict=True))
@@ -228,18 +291,17 @@ def test_few_pairs_are_tested_in_learned_directions_where_few_are_asked_for():
     calls = []
     options = DeepOptions(steps=0, lam=2.0, most_pairs=2)
     encoded = load_table(chain(200, 4)).encode(0)
-    DeepEngine(options).fit(
-        encoded, progress=lambda phase, done, total, note="": calls.append((phase, total))
-    )
+    problem = Problem(encoded, progress=lambda phase, done, total, note="": calls.append((phase, total)))
+    DeepEngine(options).fit(problem)
     assert ("learned directions", 2) in calls
 
 
 def test_sets_hold_both_neighborhoods_without_the_pair_and_learned_members_come_first():
     members = torch.tensor([[1, 3, -1], [0, 2, -1], [1, -1, -1], [0, -1, -1]])
-    found = Searched(None, members, None, None, 0.1, 3)
+    found = Searched(None, members, None, None, Limits(0.1, 3), 1, ())
     pair = torch.tensor([0]), torch.tensor([1])
-    assert _given(found, *pair).tolist() == [[2, 3]]
-    assert _joined(members, torch.tensor([[2], [-1], [3], [2]]), 3).tolist() == [
+    assert given_sets(found, *pair).tolist() == [[2, 3]]
+    assert joined_members(members, torch.tensor([[2], [-1], [3], [2]]), 3).tolist() == [
         [2, 1, 3], [0, 2, -1], [3, 1, -1], [2, 0, -1],
     ]  # fmt: skip
 

@@ -8,7 +8,7 @@ import torch
 from tests.energies.energy_cases import LAYOUTS, mass, random_energy, rows, states
 
 import gpmnet.objectives.sliced as sliced
-from gpmnet.energies import Coordinates, Mlp, Normal, Pairwise, Sum
+from gpmnet.energies import MLP, Coordinates, MLPEnergy, NormalEnergy, Pairwise, PairwiseEnergy, SumEnergy
 from gpmnet.errors import InputError
 from gpmnet.objectives import (
     OBJECTIVES,
@@ -62,7 +62,7 @@ def test_minimising_hyvarinen_gives_the_inverse_of_the_covariance():
     g = torch.Generator().manual_seed(0)
     x = torch.randn(200, 3, generator=g, dtype=DOUBLE) @ torch.randn(3, 3, generator=g, dtype=DOUBLE)
     expected = torch.cholesky_inverse(torch.linalg.cholesky(x.T @ x / 200))
-    energy = Pairwise(Coordinates(3), n_functions=1).double()
+    energy = PairwiseEnergy(Coordinates(3), Pairwise(n_functions=1)).double()
     with torch.no_grad():
         energy.own[:, 1] = -expected.diagonal()
         energy.theta.copy_(-expected)
@@ -104,11 +104,15 @@ def test_the_signs_are_fair_and_follow_their_generator():
 
 def test_the_reduced_form_varies_less():
     coordinates = Coordinates(6)
-    energy, h = Sum(Normal(coordinates).double(), random_energy("mlp", coordinates)), rows(coordinates, 50)
+    energy, h = (
+        SumEnergy(NormalEnergy(coordinates).double(), random_energy("mlp", coordinates)),
+        rows(coordinates, 50),
+    )
     g = torch.Generator().manual_seed(0)
     with torch.no_grad():
         spread = {
-            r: torch.stack([Sliced(r)(energy, h, g) for _ in range(50)]).var(dim=0).mean() for r in (0, 1)
+            r: torch.stack([Sliced(r)(energy, h, g) for _ in range(50)]).var(dim=0).mean()
+            for r in (False, True)
         }
     assert float(spread[1]) < 0.5 * float(spread[0])
 
@@ -200,7 +204,7 @@ def test_pseudo_likelihood_is_the_sum_of_conditionals_over_all_states(name, trut
 def mixed_truth():
     """A density over one normal score and one variable with three levels, and points that cover it with their masses."""
     coordinates = Coordinates(1, (3,), (0.3, 0.3, 0.4))
-    energy = Pairwise(coordinates).double()
+    energy = PairwiseEnergy(coordinates, Pairwise()).double()
     g = torch.Generator().manual_seed(7)
     with torch.no_grad():
         for parameter in energy.parameters():
@@ -236,7 +240,10 @@ def test_mixed_objectives_are_least_at_the_truth(objective):
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_registered_objectives_serve_every_kind_of_table(name, kind):
     coordinates = LAYOUTS[kind]
-    energy, h = Sum(Normal(coordinates).double(), random_energy("mlp", coordinates)), rows(coordinates)
+    energy, h = (
+        SumEnergy(NormalEnergy(coordinates).double(), random_energy("mlp", coordinates)),
+        rows(coordinates),
+    )
     g = torch.Generator().manual_seed(0)
     loss = OBJECTIVES[name](energy, h, g)
     assert loss.shape == (len(h),)
@@ -269,15 +276,15 @@ def test_losses_are_of_the_row_alone():
 
 def test_float32_works():
     coordinates = LAYOUTS["mixed"]
-    energy = Sum(Normal(coordinates), Mlp(coordinates))
+    energy = SumEnergy(NormalEnergy(coordinates), MLPEnergy(coordinates, MLP()))
     for objective in OBJECTIVES.values():
         assert objective(energy, rows(coordinates).float()).dtype == torch.float32
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(InputError, match="at least 1 slice"):
+    with pytest.raises(InputError, match="Sliced: n_slices must be a whole number of at least 1"):
         Sliced(n_slices=0)
-    with pytest.raises(InputError, match="cap"):
+    with pytest.raises(InputError, match="cap must be a number above 1"):
         Marginalisation(cap=1.0)
-    with pytest.raises(InputError, match="ridge"):
+    with pytest.raises(InputError, match="ridge must be a number of at least 0"):
         Marginalisation(ridge=-1.0)

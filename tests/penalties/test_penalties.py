@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gpmnet.errors import InputError
 from gpmnet.penalties import L1, MCP, PENALTIES, SCAD, Adaptive, adaptive, l1, mcp, scad
+from gpmnet.penalties.adaptive import Weighted
 
 FORMULAS = {"l1": (l1, {}), "scad": (scad, {"a": 3.7}), "mcp": (mcp, {"gamma": 3.0})}
 W = np.linspace(-6, 6, 241)
@@ -89,13 +90,15 @@ def test_no_point_beats_the_prox(w, lam, step, shape, name):
 
 @pytest.mark.parametrize("name", PENALTIES)
 def test_every_entry_may_have_its_own_step(name):
-    penalty, steps = PENALTIES[name](0.8), np.resize([0.1, 1.0, 2.7, 3.0, 5.0], W.shape)
+    penalty, steps = PENALTIES[name].at(0.8), np.resize([0.1, 1.0, 2.7, 3.0, 5.0], W.shape)
     expected = [float(penalty.prox(np.array([w]), s)[0]) for w, s in zip(W, steps.tolist(), strict=True)]
     np.testing.assert_allclose(penalty.prox(W, steps), expected)
     np.testing.assert_allclose(penalty.prox(torch.tensor(W), torch.tensor(steps)), expected)
 
 
-@pytest.mark.parametrize("penalty", [SCAD(0.7, a=1e9), MCP(0.7, gamma=1e9), Adaptive(0.7, np.ones_like(W))])
+@pytest.mark.parametrize(
+    "penalty", [SCAD(0.7, a=1e9), MCP(0.7, gamma=1e9), Adaptive(0.7), Weighted(0.7, np.ones_like(W))]
+)
 @pytest.mark.parametrize("step", [0.3, 1.0, 4.0])
 def test_the_limits_are_l1(penalty, step):
     plain = L1(0.7)
@@ -106,7 +109,7 @@ def test_the_limits_are_l1(penalty, step):
 
 @pytest.mark.parametrize("name", PENALTIES)
 def test_numpy_and_torch_agree_and_keep_their_kind(name):
-    penalty = PENALTIES[name](0.8)
+    penalty = PENALTIES[name].at(0.8)
     for dtype in (torch.float32, torch.float64):
         w = torch.tensor(W, dtype=dtype)
         for array, tensor in [
@@ -122,7 +125,7 @@ def test_numpy_and_torch_agree_and_keep_their_kind(name):
 
 @pytest.mark.parametrize("name", PENALTIES)
 def test_autograd_agrees_with_the_derivative(name):
-    penalty = PENALTIES[name](0.8)
+    penalty = PENALTIES[name].at(0.8)
     w = torch.linspace(0.011, 5, 60, dtype=torch.float64, requires_grad=True)
     gradient = torch.autograd.grad(penalty.value(w).sum(), w)[0]
     torch.testing.assert_close(gradient, penalty.derivative(w.detach()))
@@ -130,7 +133,7 @@ def test_autograd_agrees_with_the_derivative(name):
 
 @pytest.mark.parametrize("name", PENALTIES)
 def test_without_lambda_nothing_happens(name):
-    penalty = PENALTIES[name](0.0)
+    penalty = PENALTIES[name].at(0.0)
     assert not penalty.value(W).any()
     np.testing.assert_allclose(penalty.prox(W, 2.0), W)
 
@@ -146,12 +149,36 @@ def test_adaptive_weights_are_inverse_to_the_first_estimate():
     initial = np.array([0.0, 0.01, -0.5, 2.0])
     np.testing.assert_allclose(adaptive.weights(initial), [1000, 100, 2, 0.5])
     np.testing.assert_allclose(adaptive.weights(initial, power=2, floor=0.1), [100, 100, 4, 0.25])
-    penalty = Adaptive.from_initial(0.1, torch.tensor(initial))
-    np.testing.assert_allclose(penalty.derivative(torch.ones(4)), 0.1 * adaptive.weights(initial))
+    for penalty, expected in (
+        (Adaptive(0.1), adaptive.weights(initial)),
+        (Adaptive(0.1, power=2, floor=0.1), [100, 100, 4, 0.25]),
+    ):
+        fitted = penalty.fitted_to(lambda: torch.tensor(initial))
+        np.testing.assert_allclose(fitted.derivative(torch.ones(4)), 0.1 * np.array(expected))
+        np.testing.assert_allclose(fitted.at(0.2).derivative(torch.ones(4)), 0.2 * np.array(expected))
+
+
+@pytest.mark.parametrize("penalty", [L1(), SCAD(), MCP()])
+def test_no_first_estimate_is_made_for_a_penalty_that_needs_none(penalty):
+    def never():
+        raise AssertionError
+
+    assert penalty.fitted_to(never) is penalty
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda: L1(-1), lambda: SCAD(float("nan")), lambda: SCAD(1, a=2), lambda: MCP(1, gamma=1)]
+    "wrong",
+    [
+        lambda: L1(-1),
+        lambda: SCAD(float("nan")),
+        lambda: SCAD(float("inf")),
+        lambda: SCAD(a=2),
+        lambda: MCP(gamma=1),
+        lambda: SCAD(a=float("inf")),
+        lambda: MCP("1"),
+        lambda: Adaptive(floor=0),
+        lambda: Adaptive(power=-1),
+    ],
 )
 def test_wrong_shapes_are_refused(wrong):
     with pytest.raises(InputError, match="must be"):

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from gpmnet.energies import Coordinates, Mlp, Normal, Sum
-from gpmnet.engines.deep_options import DeepOptions
+from gpmnet.energies import MLP, Coordinates, DeepKernel, MLPEnergy, NormalEnergy, SumEnergy
 from gpmnet.errors import ComputationError
 from gpmnet.objectives import OBJECTIVES, Hyvarinen
 from gpmnet.omega import generalised_precision
 from gpmnet.penalties import SCAD
-from gpmnet.solvers.adam import OmegaPenalty, train
+from gpmnet.solvers.adam import NOBODY, Loss, OmegaPenalty, Track, Training, train, worst_variable
 
-OPTIONS = DeepOptions(steps=260, batch=64, patience=1000, omega_rows=16)
+OPTIONS = Training(steps=260, batch=64, patience=1000)
 
 
 def rows(n=300, seed=0, null=False):
@@ -27,15 +26,15 @@ def rows(n=300, seed=0, null=False):
 
 def model(seed=0, d=3, hidden=8):
     coordinates = Coordinates(d)
-    deep = Mlp(coordinates, hidden, generator=torch.Generator().manual_seed(seed))
-    return Sum(Normal(coordinates), deep), deep
+    deep = MLPEnergy(coordinates, MLP(hidden=hidden), torch.Generator().manual_seed(seed))
+    return SumEnergy(NormalEnergy(coordinates), deep), deep
 
 
-def run(h, options=OPTIONS, seed=0, penalty=None, checkpoint=None, report=None, objective="mixed"):
+def run(h, options=OPTIONS, seed=0, penalty=None, track=NOBODY, objective="mixed"):
     energy, deep = model(seed)
     generator = torch.Generator().manual_seed(seed)
-    better = train(energy, deep, h, OBJECTIVES[objective], penalty, options, generator, checkpoint, report)
-    return energy, deep, better
+    ended = train(Loss(energy, OBJECTIVES[objective], penalty), deep, h, options, generator, track)
+    return energy, deep, ended
 
 
 def same_bits(one, two):
@@ -47,7 +46,7 @@ def penalty_of(lam, d=3, n_rows=16):
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_does_not():
-    options = DeepOptions(steps=60, batch=64)
+    options = Training(steps=60, batch=64)
     one, two, other = (run(rows(), options, seed)[1] for seed in (0, 0, 1))
     assert same_bits(one, two)
     assert not same_bits(one, other)
@@ -63,11 +62,10 @@ def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, objective):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(h, penalty=penalty, checkpoint=path, report=interrupt, objective=objective)
+        run(h, penalty=penalty, track=Track(path, interrupt), objective=objective)
     seen = []
-    again = run(
-        h, penalty=penalty, checkpoint=path, report=lambda step, *_: seen.append(step), objective=objective
-    )
+    track = Track(path, lambda step, *_: seen.append(step))
+    again = run(h, penalty=penalty, track=track, objective=objective)
     assert seen[0] == 200  # it went on from the last checkpoint, not from the start
     assert same_bits(whole, again[1])
 
@@ -85,12 +83,14 @@ def test_early_stopping_returns_the_parameters_of_the_least_held_out_loss():
                 states.append([p.clone() for p in deep.parameters()])
             return loss
 
-    options = DeepOptions(steps=4000, batch=64, patience=200, learning_rate=0.03)
-    better = train(energy, deep, rows(60), Watched(), None, options, torch.Generator().manual_seed(0))
+    options = Training(steps=4000, batch=64, patience=200, learning_rate=0.03)
+    ended = train(Loss(energy, Watched()), deep, rows(60), options, torch.Generator().manual_seed(0))
     best = 0
     for at, loss in enumerate(found):  # the last one that was better by more than a thousandth
         best = at if loss < found[best] - 1e-3 else best
-    assert better
+    assert ended.better
+    assert ended.converged
+    assert ended.steps < 4000
     assert 0 < best == len(found) - 13  # ten looks within its patience, one beyond, one at the end
     assert found[-1] > found[best] + 0.1
     for parameter, then, last in zip(deep.parameters(), states[best], states[-1], strict=True):
@@ -99,9 +99,57 @@ def test_early_stopping_returns_the_parameters_of_the_least_held_out_loss():
 
 
 def test_training_that_cannot_get_better_leaves_the_start_and_says_so():
-    _, deep, better = run(rows(400, null=True), DeepOptions(steps=100, learning_rate=1.0))
-    assert not better
+    _, deep, ended = run(rows(400, null=True), Training(steps=100, learning_rate=1.0))
+    assert not ended.better
+    assert (ended.steps, ended.converged) == (100, False)  # at the cap, its patience not exhausted
     assert float(deep.output.detach().abs().max()) == 0
+
+
+def clusters(n=300):
+    g = torch.Generator().manual_seed(0)
+    signs = 2.0 * torch.randint(0, 2, (n, 1), generator=g) - 1
+    return signs * 1.2 + 0.4 * torch.randn(n, 2, generator=g)
+
+
+def test_a_closed_form_is_the_first_step_and_must_beat_the_base_on_held_out_rows():
+    h, base = clusters(), NormalEnergy(Coordinates(2))
+    first = {}
+    for alpha in ("trained", "solved"):
+        g = torch.Generator().manual_seed(1)
+        deep = DeepKernel(n_points=40, alpha=alpha).build(Coordinates(2), h, g)
+        losses = []
+        track = Track(report=lambda step, steps, note, found=losses: found.append((step, note)))
+        training = Training(steps=41, patience=1000)
+        ended = train(
+            Loss(SumEnergy(base, deep), Hyvarinen()), deep, h, training, g, track, deep.solver(base)
+        )
+        assert ended.better
+        first[alpha] = {step: float(note.split()[2].rstrip(",")) for step, note in losses}
+    assert first["solved"][0] == first["trained"][0]  # the base alone
+    assert first["solved"][1] < first["trained"][20] - 0.2
+
+
+def test_a_closed_form_that_does_not_beat_the_base_is_dropped():
+    h, base = rows(300, null=True), NormalEnergy(Coordinates(3))
+    family = DeepKernel(n_points=200, hidden=4, alpha="solved", ridge=1e-6)  # as many points as rows overfit
+    deep = family.build(Coordinates(3), h[:40], torch.Generator().manual_seed(0))
+    g = torch.Generator().manual_seed(0)
+    loss = Loss(SumEnergy(base, deep), Hyvarinen())
+    ended = train(loss, deep, h[:40], Training(steps=1), g, solve=deep.solver(base))
+    assert not ended.better
+    assert float(deep.alpha.detach().abs().max()) == 0
+
+
+def test_the_worst_variable_is_the_one_whose_own_distribution_is_wrong():
+    coordinates = Coordinates(2, (2, 2), (0.5, 0.5, 0.1, 0.9))
+    g = torch.Generator().manual_seed(0)
+    z, codes = torch.randn(500, 2, generator=g), torch.randint(0, 2, (500, 2), generator=g)
+    h = coordinates.encode(z, codes)
+    assert (
+        worst_variable(NormalEnergy(coordinates), h) == 3
+    )  # levels of shares 0.1 and 0.9 in theory, one half in truth
+    wide = coordinates.encode(z * torch.tensor([1.0, 1.6]), codes)
+    assert worst_variable(NormalEnergy(coordinates), wide) == 1
 
 
 @pytest.mark.parametrize("term", ["objective", "penalty on Omega"])
@@ -123,7 +171,7 @@ def test_a_term_that_is_not_finite_stops_training_and_is_named(term):
     with pytest.raises(
         ComputationError, match=f"at step {at}: the {term} is nan; try a smaller learning_rate"
     ):
-        train(energy, deep, rows(), Broken(), penalty, OPTIONS, torch.Generator())
+        train(Loss(energy, Broken(), penalty), deep, rows(), OPTIONS, torch.Generator())
 
 
 def test_the_penalty_is_the_sum_over_pairs_in_their_units():
@@ -142,7 +190,7 @@ def test_the_penalty_is_the_sum_over_pairs_in_their_units():
 
 def test_the_penalty_shrinks_omega_of_a_null_pair_and_keeps_the_edge():
     h = rows(600)
-    options = DeepOptions(steps=300, batch=256, patience=1000)
+    options = Training(steps=300, batch=256, patience=1000)
     omegas = [
         generalised_precision(run(h, options, penalty=penalty)[0], h)
         for penalty in (None, penalty_of(0.3, n_rows=32))

@@ -6,11 +6,17 @@ import pytest
 import torch
 
 from gpmnet import GPM
-from gpmnet.engines import deep as engine_module
+from gpmnet.energies import MLP
+from gpmnet.engines import deep_models as engine_module
+from gpmnet.engines.base import Problem
+from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.errors import InputError
-from gpmnet.solvers.checkpoint import load_state, save_state
+from gpmnet.penalties import SCAD
+from gpmnet.solvers.checkpoint import Ended, Shelf, digest, load_state, save_state
+from gpmnet.table import load_table
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.tensor([1, 2])}
 
 
@@ -90,12 +96,47 @@ def test_a_finished_run_is_reused_and_a_different_one_is_not(tmp_path, counted):
         {"data": table(1)},
         {"steps": 3},
         {"penalty": "l1"},
+        {"penalty": SCAD(a=3.0)},
+        {"energy": MLP(hidden=8)},
         {"forbid": [("a", "c")]},
         {"data": table()[["bit", "a", "c"]], "forbid": [("bit", "c")]},  # the same positions as ("a", "c")
     ):
         before = len(counted)
         fitted(tmp_path, **change)
         assert len(counted) > before, change
+
+
+def test_a_model_comes_back_with_how_its_solvers_ended(tmp_path):
+    shelf, ended = Shelf.at(tmp_path / "new"), [Ended(300, 2), Ended(17, None)]
+    one, two = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+    assert shelf.kept("x", one, lambda: ended) == ended
+    assert shelf.kept("x", two, lambda: pytest.fail("fitted again")) == ended
+    assert torch.equal(one.weight, two.weight)
+    assert Shelf().kept("x", one, lambda: ended[:1]) == ended[:1]
+    options = DeepOptions(steps=2, lam=2.0, checkpoint=tmp_path)
+    problem = Problem(load_table(table(), kinds={"bit": "discrete"}).encode(0))
+    first, again = (DeepEngine(options).fit(problem) for _ in range(2))
+    assert first.n_iter == again.n_iter > 0
+    assert first.stops == again.stops != ()
+
+
+def test_settings_with_numpy_numbers_can_be_named(tmp_path):
+    """These once raised a TypeError of JSON."""
+    options = DeepOptions(
+        steps=np.int64(1), learning_rate=np.float32(0.5), lam=np.float64(2.0), checkpoint=str(tmp_path)
+    )
+    GPM(engine="deep", options=options, penalty=SCAD(a=np.float32(4.0))).fit(
+        table(), kinds={"bit": "discrete"}
+    )
+    plain = DeepOptions(steps=1, learning_rate=0.5, lam=2.0, checkpoint=str(tmp_path))
+    assert digest([options], []) == digest([plain], [])
+
+
+def test_every_number_of_every_part_has_a_say_in_the_name():
+    parts = [SCAD(), SCAD(a=3.0), MLP(), MLP(beta=2.0), DeepOptions(), DeepOptions(steps=2)]
+    arrays = [np.zeros(2), np.zeros((1, 2)), np.zeros(2, dtype=np.float32)]
+    names = {digest([part], []) for part in parts} | {digest([], [array]) for array in arrays}
+    assert len(names) == len(parts) + len(arrays)
 
 
 def test_damaged_and_impossible_folders_are_refused_in_one_sentence(tmp_path):

@@ -6,13 +6,13 @@ import torch
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from gpmnet.energies import Coordinates, Normal, Pairwise
+from gpmnet.energies import Coordinates, NormalEnergy, Pairwise, PairwiseEnergy
 from gpmnet.errors import ComputationError
 from gpmnet.objectives import OBJECTIVES
 from gpmnet.omega import generalised_precision
-from gpmnet.penalties import L1, MCP, PENALTIES, SCAD, Adaptive
+from gpmnet.penalties import L1, MCP, PENALTIES, SCAD
 from gpmnet.solvers import proximal as module
-from gpmnet.solvers.proximal import SparsePairwise
+from gpmnet.solvers.proximal import PairMasks, SparsePairwise
 
 DOUBLE = torch.float64
 
@@ -39,9 +39,10 @@ def sparse_fit(coordinates, h, objective="mixed", closed=(), free=(), n_function
     for mask, pairs in zip(masks, (closed, free), strict=True):
         for a, b in pairs:
             mask[a, b] = mask[b, a] = True
-    pairwise = Pairwise(coordinates, n_functions).to(h)
+    pairwise = PairwiseEnergy(coordinates, Pairwise(n_functions)).to(h)
     generator = torch.Generator().manual_seed(seed)
-    return SparsePairwise(Normal(coordinates).to(h), pairwise, h, OBJECTIVES[objective], *masks, generator)
+    base = NormalEnergy(coordinates).to(h)
+    return SparsePairwise(base, pairwise, h, OBJECTIVES[objective], PairMasks(*masks), generator)
 
 
 def block_norms(matrix, variable, d):
@@ -84,11 +85,11 @@ def test_the_solution_is_stationary_for_every_penalty(monkeypatch, penalty, obje
     coordinates, h = mixed_rows()
     sparse = sparse_fit(coordinates, h, objective)
     lam = 3 / len(h) ** 0.5
-    if penalty == "adaptive":
-        rho = Adaptive.from_initial(lam, sparse.initial() / sparse.scales.noise * len(h) ** 0.5)
-    else:
-        rho = PENALTIES[penalty](lam)
-    sparse.fit(rho)
+    rho = PENALTIES[penalty].at(lam)
+    rho = rho.fitted_to(lambda: sparse.initial() / sparse.scales.noise * len(h) ** 0.5)
+    solved = sparse.fit(rho)
+    assert solved.converged
+    assert solved.steps < module.MOST_STEPS
     found = gaps(sparse, rho)
     assert max(found.values()) < 1e-4
     nonzero = {pair for pair in found if sparse.norms()[pair] > 0}
@@ -111,6 +112,29 @@ def test_single_precision_is_stationary_too_and_stays_symmetric(monkeypatch):
     theta = sparse.pairwise.theta.detach()
     assert float((theta - theta.mT).abs().max()) < 1e-5 * float(theta.abs().max())
     assert max(gaps(sparse, rho).values()) < 0.01
+
+
+def test_the_reported_gap_is_the_distance_from_the_subdifferential():
+    coordinates, h = mixed_rows()
+    sparse = sparse_fit(coordinates, h, closed=[(0, 2)], free=[(1, 4)])
+    rho = SCAD(3 / len(h) ** 0.5)
+    solved = sparse.fit(rho, most_steps=6)
+    assert (solved.steps, solved.converged) == (6, False)
+    for (i, j), gap in gaps(sparse, rho).items():
+        if (i, j) == (0, 2):
+            expected = 0.0
+        elif (i, j) == (1, 4):  # not penalised: the slope itself
+            v = sparse.pairwise.variable
+            slope = gradient(sparse)[v == 1][:, v == 4].norm()
+            expected = float(slope / sparse.scales.noise[1, 4]) * len(h) ** 0.5
+        else:  # there in units of the penalty's slope at 0, which is 3
+            expected = 3 * gap
+        assert float(solved.gap[i, j]) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+    totals = [sum(float(solved.gap[i, j]) ** 2 for j in range(5) if j != i) for i in range(5)]
+    assert solved.worst == int(np.argmax(totals))
+    again = sparse.fit(rho)
+    assert again.converged
+    assert float(again.gap.max()) < 0.1 < float(solved.gap.max())
 
 
 def test_a_large_level_gives_the_empty_graph_and_a_sensible_one_the_graph():

@@ -9,14 +9,14 @@ import pytest
 import torch
 from tests.energies.energy_cases import Written
 
-from gpmnet.energies import Mlp, Normal, Pairwise, Sum
+from gpmnet.energies import MLP, MLPEnergy, NormalEnergy, Pairwise, PairwiseEnergy, SumEnergy
 from gpmnet.testing.learned import Fold, strongest
 
 LEVELS = (0.2, 0.05, 0.01, 0.001)
 
 
 def random_pairwise(coordinates, seed=0, scale=1.0):
-    energy = Pairwise(coordinates)
+    energy = PairwiseEnergy(coordinates, Pairwise())
     with torch.no_grad():
         energy.theta.normal_(generator=torch.Generator().manual_seed(seed)).mul_(scale)
     return energy
@@ -24,11 +24,11 @@ def random_pairwise(coordinates, seed=0, scale=1.0):
 
 def random_mlp(coordinates, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    energy = Mlp(coordinates, 16, generator=generator)
+    energy = MLPEnergy(coordinates, MLP(hidden=16), generator)
     with torch.no_grad():
         energy.output.normal_(generator=generator)
         energy.weight.mul_(3)
-    return Sum(Normal(coordinates), energy)
+    return SumEnergy(NormalEnergy(coordinates), energy)
 
 
 def p_values(learned, pairs, given):
@@ -69,14 +69,24 @@ def mixed(rng, n=300):
     return np.c_[bits, trit, (w**2 + s)[:, None] + rng.normal(size=(n, 2)), s, w], [5, 6]
 
 
+def tied(rng, n=300):
+    """Counts, columns that are mostly zero and a rounded one that depend on two others, one of them rounded too."""
+    z = np.c_[rng.normal(size=n), np.round(rng.normal(size=n))]
+    cause = z @ rng.normal(size=(2, 5)) * 0.6
+    counts = rng.poisson(np.exp(cause[:, :2] + 0.5))
+    zeros = np.where(rng.random((n, 2)) < 1 / (1 + np.exp(-cause[:, 2:4])), 0, rng.exponential(size=(n, 2)))
+    return np.c_[counts, zeros, np.round(cause[:, 4:] + rng.normal(size=(n, 1))), z], [5, 6]
+
+
 @pytest.mark.parametrize("make", [random_pairwise, random_mlp])
-@pytest.mark.parametrize("draw", [continuous, discrete, mixed])
+@pytest.mark.parametrize("draw", [continuous, discrete, mixed, tied])
 def test_p_values_of_independent_pairs_are_not_too_small_whatever_the_energy(learned_of, draw, make):
     found = []
     for seed in range(12):
         values, given = draw(np.random.default_rng(seed))
         frame = pd.DataFrame(values.astype(float)).add_prefix("x")
-        kinds = {name: "discrete" for name in frame if frame[name].nunique() < 5}
+        kinds = {name: "discrete" for name in frame if frame[name].nunique() < 5 and draw is not tied}
+        kinds |= dict.fromkeys(frame, "continuous") if draw is tied else {}
         learned = learned_of(frame, lambda coordinates, seed=seed: make(coordinates, seed), kinds)
         found.append(p_values(learned, list(itertools.combinations(range(5), 2)), given))
     assert_not_too_small(np.concatenate(found))
@@ -90,7 +100,7 @@ def test_cells_that_are_empty_by_chance_are_no_evidence(learned_of):
         frame = pd.DataFrame(values.astype(int)).add_prefix("x")
 
         def never_meet(coordinates):
-            energy = Pairwise(coordinates)
+            energy = PairwiseEnergy(coordinates, Pairwise())
             torch.nn.init.constant_(energy.theta, -1.0)
             return energy
 
@@ -102,9 +112,8 @@ def test_cells_that_are_empty_by_chance_are_no_evidence(learned_of):
 
 
 def parity_energy(coordinates):
-    return Sum(
-        Normal(coordinates), Written(coordinates, lambda z, hot: 1.1 * (1 - 2 * hot[..., 1::2]).prod(dim=-1))
-    )
+    parity = Written(coordinates, lambda z, hot: 1.1 * (1 - 2 * hot[..., 1::2]).prod(dim=-1))
+    return SumEnergy(NormalEnergy(coordinates), parity)
 
 
 @pytest.fixture
@@ -129,11 +138,11 @@ def test_parity_is_seen_by_an_energy_that_knows_it_and_not_by_products_of_two(le
 
 def test_an_energy_that_says_nothing_of_a_pair_has_no_say(learned_of, parity):
     """All its values are sums of a function of each end; what double-centring leaves of them is rounding."""
-    learned = learned_of(parity, lambda coordinates: Normal(coordinates), dict.fromkeys(parity, "discrete"))
+    learned = learned_of(parity, NormalEnergy, dict.fromkeys(parity, "discrete"))
     assert p_values(learned, [(0, 1), (1, 2)], []).tolist() == [1.0, 1.0]
 
     def own_terms(coordinates):
-        energy = Pairwise(coordinates)
+        energy = PairwiseEnergy(coordinates, Pairwise())
         torch.nn.init.normal_(energy.own_levels, std=30.0)
         return energy
 
@@ -144,7 +153,7 @@ def test_an_energy_that_says_nothing_of_a_pair_has_no_say(learned_of, parity):
 def test_a_fold_without_a_say_leaves_the_word_to_the_other(learned_of, parity):
     kinds = dict.fromkeys(parity, "discrete")
     both, one = (learned_of(parity, parity_energy, kinds) for _ in range(2))
-    one.folds[1] = Fold(one.folds[1].rows, Normal(one.coordinates))
+    one.folds[1] = Fold(one.folds[1].rows, NormalEnergy(one.coordinates))
     first, second, empty = torch.tensor([0]), torch.tensor([1]), torch.full((1, 0), -1)
     alone = both.log_p(first, second, empty)
     assert math.log(1e-12) > float(one.log_p(first, second, empty)) != float(alone)
@@ -164,7 +173,7 @@ def test_c_is_the_least_squares_projection_of_the_interaction(learned_of, pair):
     frame, kinds = mixed_table()
     learned = learned_of(frame, random_mlp, kinds)
     assert learned.order.tolist() == [2, 0, 3, 1]
-    energy, h, f = learned.folds[0].energy, learned.h[:3], learned.test.features
+    energy, h, f = learned.folds[0].energy, learned.h[:3], learned.features
     found = learned._weights(energy, h, *pair)
     grids = []
     for variable in pair:
@@ -212,6 +221,49 @@ def test_an_effect_is_found_between_the_right_columns_of_a_mixed_table(learned_o
     p = learned.log_p(first, second, torch.full((4, 0), -1)).exp().numpy()
     assert p[:3].max() < 1e-10
     assert p[3] == 1  # (trit, u): the energy has no interaction
+
+
+def mostly_zero(rng, n=80):
+    """A noisy parity of three: whether a column is a little above zero, or zero and now and then far above."""
+    inside = rng.integers(0, 2, (n, 3))
+    inside[:, 2] = (inside[:, 0] + inside[:, 1] + (rng.random(n) > 0.1)) % 2
+    far = np.where(rng.random((n, 3)) < 0.75, 0.0, 2 + rng.random((n, 3)))
+    return np.where(inside, rng.random((n, 3)) + 0.5, far)
+
+
+def test_ties_cost_a_learned_direction_no_power(learned_of):
+    """Written in features that the rows of a tie do not have, the direction finds half of what it finds in their own."""
+
+    def truth(coordinates):
+        def parity(z, hot):
+            rank = torch.special.ndtr(z)
+            return torch.where((rank > 0.375) & (rank < 0.875), 1.0, -1.0).prod(dim=-1)
+
+        return Written(coordinates, parity)
+
+    found = []
+    for seed in range(20):
+        frame = pd.DataFrame(mostly_zero(np.random.default_rng(seed))).add_prefix("x")
+        learned = learned_of(frame, truth, dict.fromkeys(frame, "continuous"))
+        found.append(p_values(learned, list(itertools.combinations(range(3), 2)), []))
+    assert (np.concatenate(found) < 1e-3).mean() > 0.6
+
+
+def test_the_basis_of_a_tied_column_is_that_of_its_values(learned_of):
+    """With few values the grid is the values: their mean scores, their shares and the features of their rows."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"u": rng.integers(0, 5, 200).astype(float), "v": rng.normal(size=200)})
+    learned = learned_of(frame, random_mlp, dict.fromkeys(frame, "continuous"))
+    basis, f = learned.bases[0], learned.features
+    rows = [np.flatnonzero(frame["u"] == value) for value in range(5)]
+    np.testing.assert_allclose(basis.weight, [len(at) / 200 for at in rows])
+    np.testing.assert_allclose(
+        basis.values[:, 0], [learned.h[at, 0].mean() for at in rows], rtol=1e-5, atol=1e-6
+    )
+    phi = f.phi[[at[0] for at in rows], :3]
+    gram = phi.T @ torch.diag(basis.weight) @ phi
+    expected = torch.diag(basis.weight) @ phi @ torch.linalg.inv(gram + 1e-6 * torch.eye(3))
+    torch.testing.assert_close(basis.dual, expected)
 
 
 def test_the_strongest_partners_come_surest_first_and_no_more_than_asked():

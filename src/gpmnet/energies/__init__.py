@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import torch
-
-from gpmnet.energies.base import Coordinates, Energy
-from gpmnet.energies.deep_kernel import DeepKernel
+from gpmnet.energies.base import Coordinates, Energy, EnergyFamily
+from gpmnet.energies.deep_kernel import DeepKernel, DeepKernelEnergy
 from gpmnet.energies.low_rank import LowRankEnergy
-from gpmnet.energies.mlp import Mlp
-from gpmnet.energies.normal import Normal
-from gpmnet.energies.pairwise import Pairwise
-from gpmnet.energies.total import Sum
+from gpmnet.energies.mlp import MLP, MLPEnergy
+from gpmnet.energies.normal import NormalEnergy
+from gpmnet.energies.pairwise import Pairwise, PairwiseEnergy
+from gpmnet.energies.total import SumEnergy
 
-# By name, from a coordinates and the source of starting weights.
-ENERGIES: dict[str, Callable[[Coordinates, torch.Generator | None], Energy]] = {
-    "pairwise": lambda coordinates, generator: Pairwise(coordinates),
-    "mlp": lambda coordinates, generator: Mlp(coordinates, generator=generator),
-    "deep_kernel": lambda coordinates, generator: DeepKernel(coordinates, generator=generator),
-}
+# By their words, with their default numbers.
+ENERGIES: dict[str, EnergyFamily] = {"pairwise": Pairwise(), "mlp": MLP(), "deep_kernel": DeepKernel()}
 
 __all__ = [
     "ENERGIES",
+    "MLP",
     "Coordinates",
     "DeepKernel",
+    "DeepKernelEnergy",
     "Energy",
+    "EnergyFamily",
     "LowRankEnergy",
-    "Mlp",
-    "Normal",
+    "MLPEnergy",
+    "NormalEnergy",
     "Pairwise",
-    "Sum",
+    "PairwiseEnergy",
+    "SumEnergy",
 ]

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from gpmnet.energies.coordinates import Coordinates
+from gpmnet.parts import Part
 
-__all__ = ["BUDGET", "Coordinates", "Energy", "in_chunks"]
+if TYPE_CHECKING:
+    from gpmnet.energies.pairwise import Pairwise
+
+__all__ = ["BUDGET", "Coordinates", "Energy", "EnergyFamily", "in_chunks"]
 
 BUDGET = 1 << 24  # elements of the largest temporary: 64 MiB in float32
 
@@ -123,6 +128,13 @@ class Energy(nn.Module, ABC):
         moved[..., self.coordinates.columns(second)] = there[:, None, :, :]
         return self.forward(moved)
 
+    def solver(self, base: Energy) -> Callable[[Tensor], None] | None:
+        """Return what sets parameters from rows (n, D) in closed form, on top of a base; None if nothing does.
+
+        Training takes it for its first step.
+        """
+        return None
+
     def row_size(self) -> int:
         """Return how many elements the largest result or uncut temporary of these methods has for each row."""
         return max(1, self.coordinates.n_continuous, self.coordinates.n_levels) ** 2
@@ -158,3 +170,32 @@ class Energy(nn.Module, ABC):
                 row = torch.autograd.grad(score[:, i].sum(), leaf, create_graph=keep, retain_graph=more)[0]
                 rows.append(row[:, :dc])
         return torch.stack(rows, dim=1)
+
+
+class EnergyFamily(Part, ABC):
+    """The numbers of an energy, from which it is built for a table. A frozen dataclass."""
+
+    @property
+    def pairs(self) -> Pairwise | None:
+        """The pairwise family that this is, to be fitted with exact zeros; None for what is trained on top of one."""
+        return None
+
+    @abstractmethod
+    def build(self, coordinates: Coordinates, rows: Tensor, generator: torch.Generator | None) -> Energy:
+        """Return an energy that is 0 everywhere, ready to be trained, with the type and the device of the rows.
+
+        Parameters
+        ----------
+        coordinates : Coordinates
+        rows : Tensor of shape (n, D)
+            Rows it will be trained on, for what must start in the right place.
+        generator : torch.Generator or None
+            On the CPU; source of the starting weights.
+        """
+
+
+def normal_parameter(
+    *shape: int, generator: torch.Generator | None = None, scale: float = 1.0
+) -> nn.Parameter:
+    """Return starting weights: independent, normal, of a given spread."""
+    return nn.Parameter(torch.randn(*shape, generator=generator) * scale)

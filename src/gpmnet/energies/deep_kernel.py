@@ -9,7 +9,7 @@ with tau the softplus and a skip S_r. It sees a row through a = (W_r h + b_r, S_
 number of points.
 
 Given the kernel, the Hyvarinen loss of the continuous coordinates is quadratic in alpha; `fit_alpha` returns its
-minimiser.
+minimiser, where training starts if ``alpha="solved"``.
 
 References
 ----------
@@ -18,61 +18,90 @@ Wenliang, Sutherland, Strathmann and Gretton (2019), "Learning deep kernels for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from gpmnet.energies.base import BUDGET, Coordinates
+from gpmnet.checks import check_choice, check_number
+from gpmnet.energies.base import BUDGET, Coordinates, Energy, EnergyFamily, normal_parameter
 from gpmnet.energies.low_rank import LowRankEnergy
 
+ALPHAS = ("trained", "solved")
 
-class DeepKernel(LowRankEnergy):
-    """A deep kernel exponential family; alpha starts at 0, so that L = 0.
 
-    Call `init_from` with rows before training: it places the points and sets the bandwidths.
+@dataclass(frozen=True)
+class DeepKernel(EnergyFamily):
+    """A deep kernel exponential family.
 
     Parameters
     ----------
-    coordinates : Coordinates
     n_kernels : int
         Number R of kernels in the mixture.
     hidden : int
         Units of each network, and dimensions of its output psi.
     n_points : int
         Number M of inducing points u_m in R^D, learned.
+    spread : float
+        Each kernel starts with a bandwidth this many times that of the one before, around the median distance.
+    alpha : {"trained", "solved"}
+        Where the training of alpha starts: at 0, or, for tables without discrete variables, at its closed form.
+    ridge : float
+        Lambda of the closed form.
+    """
+
+    n_kernels: int = 3
+    hidden: int = 30
+    n_points: int = 200
+    spread: float = 2.0
+    alpha: str = "trained"
+    ridge: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("n_kernels", 1), ("hidden", 1), ("n_points", 2)):
+            check_number(self, name, least, integer=True)
+        check_number(self, "spread", 1.0)
+        check_choice(self, "alpha", ALPHAS)
+        check_number(self, "ridge", 0.0, open_low=True)
+
+    def build(
+        self, coordinates: Coordinates, rows: Tensor, generator: torch.Generator | None
+    ) -> DeepKernelEnergy:
+        """Return the family with its points at some of the rows."""
+        energy = DeepKernelEnergy(coordinates, self, generator).to(rows)
+        energy.init_from(rows, generator)
+        return energy
+
+
+class DeepKernelEnergy(LowRankEnergy):
+    """The energy of a deep kernel exponential family; alpha starts at 0, so that L = 0.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    family : DeepKernel
     generator : torch.Generator, optional
         Source of the starting weights.
     """
 
     def __init__(
-        self,
-        coordinates: Coordinates,
-        n_kernels: int = 3,
-        hidden: int = 30,
-        n_points: int = 200,
-        generator: torch.Generator | None = None,
+        self, coordinates: Coordinates, family: DeepKernel, generator: torch.Generator | None = None
     ) -> None:
         super().__init__(coordinates)
-        self.n_kernels, self.hidden = n_kernels, hidden
-
-        def normal(*shape: int, scale: float = 1.0) -> nn.Parameter:
-            return nn.Parameter(torch.randn(*shape, generator=generator) * scale)
-
-        scale = max(1, coordinates.width) ** -0.5
-        self.weight = normal(
-            n_kernels * 2 * hidden, coordinates.width, scale=scale
-        )  # for each r: W_r, then S_r
-        self.shift = normal(n_kernels, hidden)
-        self.mix = normal(n_kernels, hidden, hidden, scale=hidden**-0.5)
-        self.points = normal(n_points, coordinates.width)
-        self.log_bandwidth = nn.Parameter(torch.zeros(n_kernels))
-        self.log_mixture = nn.Parameter(torch.zeros(n_kernels))
-        self.alpha = nn.Parameter(torch.zeros(n_points))
-        self.log_ridge = nn.Parameter(torch.tensor(-7.0))
-        self._solved: Tensor | None = None
+        self.family, self.n_kernels, self.hidden = family, family.n_kernels, family.hidden
+        kernels, hidden, width = family.n_kernels, family.hidden, coordinates.width
+        scale = max(1, width) ** -0.5
+        # For each r: W_r, then S_r.
+        self.weight = normal_parameter(kernels * 2 * hidden, width, generator=generator, scale=scale)
+        self.shift = normal_parameter(kernels, hidden, generator=generator)
+        self.mix = normal_parameter(kernels, hidden, hidden, generator=generator, scale=hidden**-0.5)
+        self.points = normal_parameter(family.n_points, width, generator=generator)
+        self.log_bandwidth = nn.Parameter(torch.zeros(kernels))
+        self.log_mixture = nn.Parameter(torch.zeros(kernels))
+        self.alpha = nn.Parameter(torch.zeros(family.n_points))
 
     @torch.no_grad()
     def init_from(self, rows: Tensor, generator: torch.Generator | None = None) -> None:
@@ -87,26 +116,28 @@ class DeepKernel(LowRankEnergy):
         psi = self._centres()
         for r in range(self.n_kernels):
             median = torch.pdist(psi[r]).median().clamp(min=1e-3)
-            self.log_bandwidth[r] = torch.log(median * 2.0 ** (r - (self.n_kernels - 1) / 2))
+            self.log_bandwidth[r] = torch.log(median * self.family.spread ** (r - (self.n_kernels - 1) / 2))
 
     @property
     def bias(self) -> Tensor:  # type: ignore[override]
         """The offset b of a = A h + b, 0 for the skips."""
         return torch.cat([self.shift, torch.zeros_like(self.shift)], dim=1).flatten()
 
-    @contextmanager
-    def solved(self, alpha: Tensor) -> Iterator[None]:
-        """Use an alpha (M,) that depends on the other parameters, as `fit_alpha` returns it, in place of the stored one."""
-        self._solved = alpha
-        try:
-            yield
-        finally:
-            self._solved = None
+    def solver(self, base: Energy) -> Callable[[Tensor], None] | None:
+        """Return what sets alpha to its closed form on top of a base, if the family asks for it."""
+        if self.family.alpha != "solved" or self.coordinates.n_discrete:
+            return None
+
+        @torch.no_grad()
+        def solve(h: Tensor) -> None:
+            self.alpha.copy_(self.fit_alpha(h, base.score(h)))
+
+        return solve
 
     def head(self, a: Tensor) -> Tensor:
         """Return the mixture of kernels at a (..., H): (...)."""
         kernels = self._kernels(self._features(a), self._centres())
-        return (kernels @ self._alpha()).sum(dim=0).reshape(a.shape[:-1])
+        return (kernels @ self.alpha).sum(dim=0).reshape(a.shape[:-1])
 
     def head_gradient(self, a: Tensor) -> Tensor:
         """Return the gradient of the head at a (..., H): (..., H)."""
@@ -170,7 +201,7 @@ class DeepKernel(LowRankEnergy):
         base_score : Tensor of shape (n, dc), optional
             0 unless given.
         ridge : Tensor of shape (), optional
-            Lambda; exp(`log_ridge`), which is learned, unless given.
+            Lambda; that of the family unless given.
 
         Returns
         -------
@@ -181,7 +212,7 @@ class DeepKernel(LowRankEnergy):
         Time O(n dc M^2 + M^3). Temporaries (n, c, M) are cut over coordinates to stay below `BUDGET` elements.
         """
         n, dc, m = len(h), self.coordinates.n_continuous, len(self.points)
-        ridge = torch.exp(self.log_ridge) if ridge is None else ridge
+        ridge = h.new_tensor(self.family.ridge) if ridge is None else ridge
         gram, target = h.new_zeros((m, m)), h.new_zeros(m)
         size = max(1, BUDGET // (n * m))
         for start in range(0, dc, size):
@@ -234,9 +265,6 @@ class DeepKernel(LowRankEnergy):
         """Return psi of the points: (R, M, p)."""
         return self._features(self.project(self.points))
 
-    def _alpha(self) -> Tensor:
-        return self.alpha if self._solved is None else self._solved
-
     def _maps(self) -> tuple[Tensor, Tensor]:
         """Return W_r and S_r at the continuous coordinates, each (R, hidden, dc)."""
         maps = self.weight.reshape(self.n_kernels, 2, self.hidden, self.coordinates.width)
@@ -260,7 +288,7 @@ class DeepKernel(LowRankEnergy):
 
     def _psi_gradient(self, psi: Tensor, centres: Tensor, kernels: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradient in psi (R, N, p), and the sum of alpha_m k_m (R, N, 1)."""
-        alpha = self._alpha()[:, None]
+        alpha = self.alpha[:, None]
         moments = kernels @ torch.cat([alpha * centres, alpha.expand(self.n_kernels, -1, -1)], dim=-1)
         pull, total = moments[..., :-1], moments[..., -1:]
         return (pull - total * psi) * self._precision(), total
@@ -272,8 +300,8 @@ class DeepKernel(LowRankEnergy):
         psi, centres = psi - middle, centres - middle
         kernels = self._kernels(psi, centres)
         down, total = self._psi_gradient(psi, centres, kernels)
-        squares = (self._alpha()[:, None, None] * centres[..., None] * centres[..., None, :]).flatten(2)
-        outer = (kernels @ squares).unflatten(-1, (self.hidden, self.hidden))
+        squares = (self.alpha[:, None, None] * centres[..., None] * centres[..., None, :]).flatten(2)
+        outer = torch.unflatten(kernels @ squares, -1, (self.hidden, self.hidden))
         pull = down / precision + total * psi
         cross = psi[..., None] * pull[..., None, :]
         spread = outer - cross - cross.mT + total[..., None] * psi[..., None] * psi[..., None, :]

@@ -1,4 +1,4 @@
-r"""The shape of an edge under an energy: its interaction on a grid, averaged over rows and double-centred."""
+r"""The surface of an edge under an energy: its interaction on a grid, averaged over rows and double-centred."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpmnet.columns.functions import GRID
-from gpmnet.energies import Coordinates, Energy
+from gpmnet.energies.base import Coordinates, Energy
 
 _MOST_ROWS = 64  # enough for a picture
 
 
 @torch.no_grad()
-def edge_shapes(
+def edge_surfaces(
     energy: Energy, h: Tensor, first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> list[NDArray[np.float32]]:
     r"""Return, for pairs of the coordinates, the mean over rows of L with the two set to each point of their grids.

@@ -12,58 +12,74 @@ layer; for two, with u the input of the second,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from gpmnet.energies.base import Coordinates
+from gpmnet.checks import check_number
+from gpmnet.energies.base import Coordinates, EnergyFamily, normal_parameter
 from gpmnet.energies.low_rank import LowRankEnergy
-from gpmnet.errors import InputError
 
 
-class Mlp(LowRankEnergy):
-    """A softplus network; its output weights start at 0, so that L = 0.
+@dataclass(frozen=True)
+class MLP(EnergyFamily):
+    """A softplus network.
 
     Parameters
     ----------
-    coordinates : Coordinates
     hidden : int
         Units of each layer; the rank of the Hessian is at most this.
     depth : int
         Number of hidden layers, 1 or 2.
     beta : float
         Sharpness of the softplus. It is not learned: with one layer it is a scale of A, b and w.
-    generator : torch.Generator, optional
-        Source of the starting weights.
 
     Examples
     --------
-    >>> energy = Mlp(Coordinates(2, (3,)), hidden=8)
+    >>> energy = MLP(hidden=8).build(Coordinates(2, (3,)), torch.zeros(4, 5), None)
     >>> energy(torch.zeros(4, 5)).tolist()
     [0.0, 0.0, 0.0, 0.0]
     """
 
+    hidden: int = 64
+    depth: int = 1
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number(self, "hidden", 1, integer=True)
+        check_number(self, "depth", 1, 2, integer=True)
+        check_number(self, "beta", 0.0, open_low=True)
+
+    def build(self, coordinates: Coordinates, rows: Tensor, generator: torch.Generator | None) -> MLPEnergy:
+        """Return the network with its starting weights."""
+        return MLPEnergy(coordinates, self, generator).to(rows)
+
+
+class MLPEnergy(LowRankEnergy):
+    """The energy of a softplus network; its output weights start at 0, so that L = 0.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    family : MLP
+    generator : torch.Generator, optional
+        Source of the starting weights.
+    """
+
     def __init__(
-        self,
-        coordinates: Coordinates,
-        hidden: int = 64,
-        depth: int = 1,
-        beta: float = 1.0,
-        generator: torch.Generator | None = None,
+        self, coordinates: Coordinates, family: MLP, generator: torch.Generator | None = None
     ) -> None:
-        if depth not in (1, 2):
-            raise InputError(f"The depth of a network must be 1 or 2, got {depth}.")
         super().__init__(coordinates)
-        self.depth, self.beta = depth, beta
-
-        def normal(*shape: int, scale: float = 1.0) -> nn.Parameter:
-            return nn.Parameter(torch.randn(*shape, generator=generator) * scale)
-
-        self.weight = normal(hidden, coordinates.width, scale=max(1, coordinates.width) ** -0.5)
-        self.bias = normal(hidden)
-        if depth == 2:
-            self.middle = normal(hidden, hidden, scale=hidden**-0.5)
-            self.middle_bias = normal(hidden)
+        self.depth, self.beta = family.depth, family.beta
+        hidden, scale = family.hidden, max(1, coordinates.width) ** -0.5
+        self.weight = normal_parameter(hidden, coordinates.width, generator=generator, scale=scale)
+        self.bias = normal_parameter(hidden, generator=generator)
+        if family.depth == 2:
+            self.middle = normal_parameter(hidden, hidden, generator=generator, scale=hidden**-0.5)
+            self.middle_bias = normal_parameter(hidden, generator=generator)
         self.output = nn.Parameter(torch.zeros(hidden))
 
     def head(self, a: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from gpmnet.energies.base import Coordinates, Energy
 _RAREST = 1e-6  # a level that no row has keeps a finite log share
 
 
-class Normal(Energy):
+class NormalEnergy(Energy):
     r"""Independent variables: :math:`L = -\tfrac12 \sum_i \tau_i z_i^2 + \sum_v \log \mathrm{share}(x_v)`.
 
     Parameters
@@ -23,7 +23,7 @@ class Normal(Energy):
 
     Examples
     --------
-    >>> Normal(Coordinates(2))(torch.tensor([[1.0, 2.0]])).tolist()
+    >>> NormalEnergy(Coordinates(2))(torch.tensor([[1.0, 2.0]])).tolist()
     [-2.5]
     """
 

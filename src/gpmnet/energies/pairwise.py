@@ -11,52 +11,56 @@ logits of all variables follow from that one matrix product.
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from gpmnet.energies.base import Coordinates, Energy
-from gpmnet.errors import InputError
+from gpmnet.checks import check_number
+from gpmnet.columns.functions import Scores, firsts, pairwise_functions, seconds, values
+from gpmnet.energies.base import Coordinates, Energy, EnergyFamily
 
 
-def features(z: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    r"""Return `count` functions of z, their first and their second derivatives, each (..., count).
+@dataclass(frozen=True)
+class Pairwise(EnergyFamily):
+    """A pairwise exponential family.
 
-    The functions are z and :math:`z^p e^{-z^2/3} - E z^p e^{-z^2/3}` for p = 0, ..., count - 2, E under N(0, 1).
+    Parameters
+    ----------
+    n_functions : int
+        Functions K of each continuous coordinate.
     """
-    one, bell = torch.ones_like(z), torch.exp(-z.square() / 3)
-    value, first, second = [z], [one], [torch.zeros_like(z)]
-    for p in range(count - 1):
-        value.append(z**p * bell - _mean(p))
-        low = p * z ** (p - 1) if p > 0 else 0 * z
-        lower = p * (p - 1) * z ** (p - 2) if p > 1 else 0 * z
-        first.append((low - 2 / 3 * z ** (p + 1)) * bell)
-        second.append((lower - 2 / 3 * (2 * p + 1) * z**p + 4 / 9 * z ** (p + 2)) * bell)
-    return torch.stack(value, dim=-1), torch.stack(first, dim=-1), torch.stack(second, dim=-1)
+
+    n_functions: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number(self, "n_functions", 1, integer=True)
+
+    @property
+    def pairs(self) -> Pairwise:
+        """The family itself."""
+        return self
+
+    def build(
+        self, coordinates: Coordinates, rows: Tensor, generator: torch.Generator | None
+    ) -> PairwiseEnergy:
+        """Return the family with every parameter at 0."""
+        return PairwiseEnergy(coordinates, self).to(rows)
 
 
-def _mean(p: int) -> float:
-    """Return E z^p exp(-z^2/3) under N(0, 1): that of N(0, 3/5), times sqrt(3/5)."""
-    if p % 2:
-        return 0.0
-    moment = 1.0
-    for k in range(1, p, 2):
-        moment *= k
-    return moment * math.sqrt(0.6) ** (p + 1)
-
-
-class Pairwise(Energy):
+class PairwiseEnergy(Energy):
     """A pairwise exponential family with every parameter at 0 to start with.
 
     Parameters
     ----------
     coordinates : Coordinates
-    n_functions : int
-        Functions K of each continuous coordinate.
+    family : Pairwise
 
     Attributes
     ----------
+    functions : tuple of ColumnFunction
+        The K functions of each continuous coordinate.
     theta : Parameter of shape (P, P)
         Interactions, P = K dc + sum(levels - 1): the K functions of each coordinate in turn, then the indicators. Only its
         symmetric part off the diagonal blocks counts; see `interactions`.
@@ -68,11 +72,10 @@ class Pairwise(Energy):
     variable: Tensor
     column: Tensor
 
-    def __init__(self, coordinates: Coordinates, n_functions: int = 3) -> None:
-        if n_functions < 1:
-            raise InputError(f"A coordinate needs at least 1 function, got {n_functions}.")
+    def __init__(self, coordinates: Coordinates, family: Pairwise) -> None:
         super().__init__(coordinates)
-        self.n_functions = n_functions
+        self.n_functions = n_functions = family.n_functions
+        self.functions = pairwise_functions(n_functions)
         kept = [k for m in coordinates.levels for k in range(m)]
         column = torch.tensor([s for s, k in enumerate(kept) if k > 0], dtype=torch.long)
         continuous = torch.arange(coordinates.n_continuous).repeat_interleave(n_functions)
@@ -91,7 +94,7 @@ class Pairwise(Energy):
     def forward(self, h: Tensor) -> Tensor:
         """Return L of rows (..., D): (...)."""
         z = h[..., : self.coordinates.n_continuous]
-        value = features(z, self.n_functions)[0]
+        value = values(self.functions, Scores(z))
         hot = self.indicators(h)[..., self.column]
         phi = torch.cat([value.flatten(-2), hot], dim=-1)
         own = (torch.cat([value, 0.5 * z.square()[..., None]], dim=-1) * self.own).sum(dim=(-2, -1))
@@ -99,17 +102,18 @@ class Pairwise(Energy):
 
     def score(self, h: Tensor) -> Tensor:
         """Return dL/dz of rows (n, D): (n, dc)."""
-        z, first, _, field = self._continuous(h)
-        return (first * field).sum(dim=-1) + z * self.own[:, -1]
+        s, field = self._continuous(h)
+        return (firsts(self.functions, s) * field).sum(dim=-1) + s.z * self.own[:, -1]
 
     def curvature(self, h: Tensor) -> Tensor:
         """Return the second derivatives d2L/dz_i2 of rows (n, D): (n, dc)."""
-        _, _, second, field = self._continuous(h)
-        return (second * field).sum(dim=-1) + self.own[:, -1]
+        s, field = self._continuous(h)
+        return (seconds(self.functions, s) * field).sum(dim=-1) + self.own[:, -1]
 
     def hessian(self, h: Tensor) -> Tensor:
         """Return d2L/dz_i dz_j of rows (n, D): (n, dc, dc)."""
-        _, first, second, field = self._continuous(h)
+        s, field = self._continuous(h)
+        first, second = firsts(self.functions, s), seconds(self.functions, s)
         dc, k = self.coordinates.n_continuous, self.n_functions
         theta = self.interactions()[: dc * k, : dc * k].reshape(dc, k, dc, k)
         inner = torch.diag_embed((second * field).sum(dim=-1) + self.own[:, -1])
@@ -125,10 +129,11 @@ class Pairwise(Energy):
 
     def level_scores(self, h: Tensor) -> Tensor:
         """Return the scores with one discrete variable set to each of its levels: (n, S, dc)."""
-        z, first, _, field = self._continuous(h)
+        s, field = self._continuous(h)
+        first = firsts(self.functions, s)
         dc, k, hot = self.coordinates.n_continuous, self.n_functions, self.indicators(h)
         effect = self._on_levels(self.interactions()[:, : dc * k]).reshape(len(self.owner), dc, k)
-        result = ((first * field).sum(dim=-1) + z * self.own[:, -1])[:, None, :]
+        result = ((first * field).sum(dim=-1) + s.z * self.own[:, -1])[:, None, :]
         for p in range(k):
             seen = self._by_variable(hot[..., None] * effect[..., p])
             result = result + first[:, None, :, p] * (effect[..., p] - seen[:, self.owner])
@@ -151,7 +156,7 @@ class Pairwise(Energy):
 
     def pair_values(self, h: Tensor, first: int, here: Tensor, second: int, there: Tensor) -> Tensor:
         """Return L, up to a constant of each row, with two variables moved over a grid: (n, a, b)."""
-        theta, phi = self.interactions(), self.functions(h)
+        theta, phi = self.interactions(), self.phi(h)
         one, two = self.variable == first, self.variable == second
         others = phi.masked_fill(one | two, 0.0)
         left, right = self.of(first, here), self.of(second, there)
@@ -160,22 +165,24 @@ class Pairwise(Energy):
         value = value + (left @ on_one[..., None] + self._own_of(first, here, left)[..., None])
         return value + (right @ on_two[..., None] + self._own_of(second, there, right)[..., None]).mT
 
-    def functions(self, h: Tensor) -> Tensor:
-        """Return phi of rows (n, D): (n, P)."""
-        value = features(h[:, : self.coordinates.n_continuous], self.n_functions)[0].flatten(1)
-        return torch.cat([value, self.indicators(h)[:, self.column]], dim=1)
+    def phi(self, h: Tensor) -> Tensor:
+        """Return the functions of rows (n, D): (n, P)."""
+        return self._phi(h, Scores(h[:, : self.coordinates.n_continuous]))
 
-    def of(self, variable: int, values: Tensor) -> Tensor:
-        """Return phi of one variable at values (..., w) of its columns of h: (..., K)."""
+    def _phi(self, h: Tensor, s: Scores) -> Tensor:
+        return torch.cat([values(self.functions, s).flatten(1), self.indicators(h)[:, self.column]], dim=1)
+
+    def of(self, variable: int, at: Tensor) -> Tensor:
+        """Return phi of one variable with its columns of h at some values (..., w): (..., K)."""
         if variable < self.coordinates.n_continuous:
-            return features(values[..., 0], self.n_functions)[0]
+            return values(self.functions, Scores(at[..., 0]))
         columns, dc = self.coordinates.columns(variable), self.coordinates.n_continuous
-        return (values + self.share[columns.start - dc : columns.stop - dc].to(values.dtype))[..., 1:]
+        return (at + self.share[columns.start - dc : columns.stop - dc].to(at.dtype))[..., 1:]
 
-    def _own_of(self, variable: int, values: Tensor, functions: Tensor) -> Tensor:
+    def _own_of(self, variable: int, at: Tensor, functions: Tensor) -> Tensor:
         if variable < self.coordinates.n_continuous:
             own = self.own[variable]
-            return functions @ own[:-1] + 0.5 * own[-1] * values[..., 0].square()
+            return functions @ own[:-1] + 0.5 * own[-1] * at[..., 0].square()
         start = self.coordinates.n_continuous * self.n_functions
         return functions @ self.own_levels[(self.variable[start:] == variable)]
 
@@ -183,20 +190,17 @@ class Pairwise(Energy):
         """Return how many elements the largest result or uncut temporary has for each row."""
         return max(super().row_size(), self.coordinates.n_levels * max(self.coordinates.n_continuous, 1))
 
-    def _continuous(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return z, the derivatives of its functions, and what each is multiplied by, (n, dc, K)."""
+    def _continuous(self, h: Tensor) -> tuple[Scores, Tensor]:
+        """Return the scores of rows, and what the derivatives of their functions are multiplied by, (n, dc, K)."""
         dc, k = self.coordinates.n_continuous, self.n_functions
-        z = h[:, :dc]
-        value, first, second = features(z, k)
-        phi = torch.cat([value.flatten(1), self.indicators(h)[:, self.column]], dim=1)
-        field = (phi @ self.interactions()[:, : dc * k]).reshape(len(h), dc, k) + self.own[:, :-1]
-        return z, first, second, field
+        s = Scores(h[:, :dc])
+        field = (self._phi(h, s) @ self.interactions()[:, : dc * k]).reshape(len(h), dc, k)
+        return s, field + self.own[:, :-1]
 
     def _per_level(self, h: Tensor) -> Tensor:
         """Return the terms of L that each level takes part in, 0 for levels 0: (n, S)."""
         dc, k = self.coordinates.n_continuous, self.n_functions
-        phi = torch.cat([features(h[:, :dc], k)[0].flatten(1), self.indicators(h)[:, self.column]], dim=1)
-        field = phi @ self.interactions()[:, dc * k :] + self.own_levels
+        field = self.phi(h) @ self.interactions()[:, dc * k :] + self.own_levels
         return h.new_zeros((len(h), self.coordinates.n_levels)).index_copy(1, self.column, field)
 
     def _on_levels(self, table: Tensor) -> Tensor:

@@ -12,15 +12,16 @@ from gpmnet.energies.base import Energy
 from gpmnet.errors import InputError
 
 
-class Sum(Energy):
+class SumEnergy(Energy):
     """L = L_1 + L_2 + ... of energies of one coordinates; so is every derivative and difference.
 
     Examples
     --------
     >>> import torch
-    >>> from gpmnet.energies import Coordinates, Mlp, Normal
-    >>> energy = Sum(Normal(Coordinates(2)), Mlp(Coordinates(2)))
-    >>> energy.score(torch.tensor([[1.0, 2.0]])).tolist()
+    >>> from gpmnet.energies import MLP, Coordinates, NormalEnergy
+    >>> h = torch.tensor([[1.0, 2.0]])
+    >>> energy = SumEnergy(NormalEnergy(Coordinates(2)), MLP().build(Coordinates(2), h, None))
+    >>> energy.score(h).tolist()
     [[-1.0, -2.0]]
     """
 

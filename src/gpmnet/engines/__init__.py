@@ -1,8 +1,9 @@
 """The engines: each a short file that puts parts together, and one line here."""
 
 from gpmnet.engines.base import Engine
+from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.local import LocalEngine
 
-ENGINES: dict[str, type[Engine]] = {"local": LocalEngine}
+ENGINES: dict[str, type[Engine]] = {"local": LocalEngine, "deep": DeepEngine}
 
 __all__ = ["ENGINES", "Engine"]

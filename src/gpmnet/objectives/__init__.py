@@ -7,7 +7,7 @@ from gpmnet.objectives.mixed import Mixed
 from gpmnet.objectives.pseudolikelihood import PseudoLikelihood
 from gpmnet.objectives.sliced import Sliced
 
-# Each serves continuous, discrete and mixed tables alike.
+# By their words, with their default numbers; each serves continuous, discrete and mixed tables alike.
 OBJECTIVES: dict[str, Objective] = {
     "mixed": Mixed(),
     "published": Mixed(discrete=Marginalisation()),

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from gpmnet.energies.base import Energy
+from gpmnet.objectives.base import Objective
 
 
 @dataclass(frozen=True)
-class Hyvarinen:
+class Hyvarinen(Objective):
     r"""The exact score-matching loss of the continuous coordinates.
 
     .. math:: \sum_i \tfrac12 \Big(\frac{\partial L}{\partial z_i}\Big)^2 + \frac{\partial^2 L}{\partial z_i^2}

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gpmnet.checks import check_number
 from gpmnet.energies.base import Energy
-from gpmnet.errors import InputError
+from gpmnet.objectives.base import Objective
 from gpmnet.objectives.pseudolikelihood import log_conditionals, observed
 
 
 @dataclass(frozen=True)
-class Marginalisation:
+class Marginalisation(Objective):
     r"""The discrete score-matching loss with the marginalisation operator, M_v f = the sum of f over x_v alone.
 
     With :math:`r_v(x) = M_v \pi(x) / \pi(x) = 1 / \pi(x_v \mid x_{-v})`,
@@ -47,10 +48,9 @@ class Marginalisation:
     ridge: float = 1e-3
 
     def __post_init__(self) -> None:
-        if not self.cap > 1 or self.ridge < 0:
-            raise InputError(
-                f"The cap must be above 1 and the ridge at least 0, got {self.cap}, {self.ridge}."
-            )
+        super().__post_init__()
+        check_number(self, "cap", 1.0, open_low=True)
+        check_number(self, "ridge", 0.0)
 
     def __call__(self, energy: Energy, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return the losses (n,) of rows (n, D)."""
@@ -63,5 +63,8 @@ class Marginalisation:
         loss = loss - torch.exp((-logs).clamp(max=math.log(self.cap))).sum(dim=1)
         if self.ridge == 0:
             return loss
-        odds = [part - part.mean(dim=1, keepdim=True) for part in logs.split(coordinates.levels, dim=1)]
+        odds = [
+            part - part.mean(dim=1, keepdim=True)
+            for part in torch.split(logs, list(coordinates.levels), dim=1)
+        ]
         return loss + 0.5 * self.ridge * torch.cat(odds, dim=1).square().sum(dim=1)

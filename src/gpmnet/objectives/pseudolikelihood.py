@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from gpmnet.energies.base import Coordinates, Energy
+from gpmnet.objectives.base import Objective
 
 
 def log_conditionals(logits: Tensor, coordinates: Coordinates) -> Tensor:
     r"""Return :math:`\log \pi(x_v = k \mid x_{-v})` of every level from `Energy.logits` (n, S): (n, S)."""
-    parts = logits.split(coordinates.levels, dim=1) if coordinates.levels else ()
+    parts = torch.split(logits, list(coordinates.levels), dim=1) if coordinates.levels else ()
     return torch.cat([torch.log_softmax(part, dim=1) for part in parts], dim=1) if parts else logits
 
 
@@ -22,7 +23,7 @@ def observed(coordinates: Coordinates, h: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class PseudoLikelihood:
+class PseudoLikelihood(Objective):
     r"""The negative log conditional probability of each discrete variable given all others, summed.
 
     .. math:: -\sum_v \log \pi(x_v \mid x_{-v})

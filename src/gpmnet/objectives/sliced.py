@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gpmnet.checks import check_number, check_type
 from gpmnet.energies.base import Energy
-from gpmnet.errors import InputError
+from gpmnet.objectives.base import Objective
 
 
 @dataclass(frozen=True)
-class Sliced:
+class Sliced(Objective):
     r"""Sliced score matching of the continuous coordinates, unbiased for `Hyvarinen`.
 
     With s the score, H the Hessian and v a vector of random signs, drawn anew for every row,
@@ -40,8 +41,9 @@ class Sliced:
     n_slices: int = 1
 
     def __post_init__(self) -> None:
-        if self.n_slices < 1:
-            raise InputError(f"Sliced score matching needs at least 1 slice, got {self.n_slices}.")
+        super().__post_init__()
+        check_type(self, "variance_reduced", bool)
+        check_number(self, "n_slices", 1, integer=True)
 
     def __call__(self, energy: Energy, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return the losses (n,) of rows (n, D)."""

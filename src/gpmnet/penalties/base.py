@@ -5,40 +5,60 @@ The formulas work elementwise on NumPy arrays and torch tensors alike, so they u
 
 from __future__ import annotations
 
-import math
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
-from gpmnet.errors import InputError
+from gpmnet.checks import check_number
+from gpmnet.parts import Part
 
 Array = Any  # numpy.ndarray or torch.Tensor; what comes in is what goes out
+LARGEST = 1e12
+"""No number of a penalty is larger: the formulas have no limit at infinity."""
 
 
-class Penalty(Protocol):
-    """A penalty rho on each entry of Omega, applied elementwise; the sum over pairs is the caller's."""
+@dataclass(frozen=True)
+class Penalty(Part, ABC):
+    """A penalty rho on each entry of Omega, applied elementwise; the sum over pairs is the caller's.
 
+    Parameters
+    ----------
+    lam : float
+        Lambda, the slope at 0. The deep engine multiplies it with its level, `DeepOptions.lam`.
+    """
+
+    lam: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number(self, "lam", 0.0, LARGEST)
+
+    @abstractmethod
     def value(self, omega: Array) -> Array:
         """Return rho of each entry."""
-        ...
 
+    @abstractmethod
     def derivative(self, omega: Array) -> Array:
         """Return rho' at the magnitude of each entry, its limit from the right at 0."""
-        ...
 
+    @abstractmethod
     def prox(self, omega: Array, step: Array) -> Array:
         """Return the minimiser over x of (x - omega)^2 / 2 + step * rho(x), of each entry."""
-        ...
 
+    def at(self, lam: float) -> Self:
+        """Return the same penalty with another lambda."""
+        return replace(self, lam=lam)
 
-def check_lam(lam: float) -> None:
-    """Refuse a lambda that is not a number from 0 up."""
-    if not (math.isfinite(lam) and lam >= 0):
-        raise InputError(f"Lambda must be a number from 0 up, got {lam}.")
+    def fitted_to(self, initial: Callable[[], Array]) -> Penalty:
+        """Return the penalty for entries of which there is a first estimate; most have no use for one.
 
-
-def check_shape(name: str, value: float, least: float) -> None:
-    """Refuse a shape parameter that leaves the formula without meaning."""
-    if not value > least:
-        raise InputError(f"{name} must be above {least:g}, got {value}.")
+        Parameters
+        ----------
+        initial : callable
+            Returns the estimate, in units of its noise; it is made only if it is called.
+        """
+        return self
 
 
 def sign(w: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpmnet.penalties.base import Array, check_lam, sign
+from gpmnet.penalties.base import Array, Penalty, sign
 
 
 def value(w: Array, lam: Array) -> Array:
@@ -23,8 +23,12 @@ def prox(w: Array, lam: Array, step: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class L1:
-    """The l1 penalty with a given lambda.
+class L1(Penalty):
+    """The l1 penalty.
+
+    Parameters
+    ----------
+    lam : float
 
     Examples
     --------
@@ -32,11 +36,6 @@ class L1:
     >>> L1(0.5).prox(np.array([-2.0, 0.3]), step=1.0)
     array([-1.5,  0. ])
     """
-
-    lam: float
-
-    def __post_init__(self) -> None:
-        check_lam(self.lam)
 
     def value(self, omega: Array) -> Array:
         """Return rho of each entry."""

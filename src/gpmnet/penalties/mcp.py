@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpmnet.penalties.base import Array, best, check_lam, check_shape, sign
+from gpmnet.checks import check_number
+from gpmnet.penalties.base import LARGEST, Array, Penalty, best, sign
 
 
 def value(w: Array, lam: float, gamma: float = 3.0) -> Array:
@@ -31,7 +32,7 @@ def prox(w: Array, lam: float, step: Array, gamma: float = 3.0) -> Array:
 
 
 @dataclass(frozen=True)
-class MCP:
+class MCP(Penalty):
     """The minimax concave penalty.
 
     Parameters
@@ -47,12 +48,11 @@ class MCP:
     array([0. , 1.5, 5. ])
     """
 
-    lam: float
     gamma: float = 3.0
 
     def __post_init__(self) -> None:
-        check_lam(self.lam)
-        check_shape("The gamma of MCP", self.gamma, 1)
+        super().__post_init__()
+        check_number(self, "gamma", 1.0, LARGEST, open_low=True)
 
     def value(self, omega: Array) -> Array:
         """Return rho of each entry."""

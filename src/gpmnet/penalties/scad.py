@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpmnet.penalties.base import Array, best, check_lam, check_shape, sign
+from gpmnet.checks import check_number
+from gpmnet.penalties.base import LARGEST, Array, Penalty, best, sign
 
 
 def value(w: Array, lam: float, a: float = 3.7) -> Array:
@@ -32,7 +33,7 @@ def prox(w: Array, lam: float, step: Array, a: float = 3.7) -> Array:
 
 
 @dataclass(frozen=True)
-class SCAD:
+class SCAD(Penalty):
     """The smoothly clipped absolute deviation.
 
     Parameters
@@ -48,12 +49,11 @@ class SCAD:
     array([0. , 0.5, 5. ])
     """
 
-    lam: float
     a: float = 3.7
 
     def __post_init__(self) -> None:
-        check_lam(self.lam)
-        check_shape("The a of SCAD", self.a, 2)
+        super().__post_init__()
+        check_number(self, "a", 2.0, LARGEST, open_low=True)
 
     def value(self, omega: Array) -> Array:
         """Return rho of each entry."""

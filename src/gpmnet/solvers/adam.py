@@ -14,11 +14,13 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from gpmnet.checks import check_number
 from gpmnet.energies import Energy
-from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.errors import ComputationError
 from gpmnet.objectives import Objective
+from gpmnet.objectives.pseudolikelihood import log_conditionals
 from gpmnet.omega import squared_omega
+from gpmnet.parts import Part
 from gpmnet.penalties import Penalty
 from gpmnet.solvers.checkpoint import load_state, save_state
 
@@ -31,6 +33,35 @@ Report = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
+class Training(Part):
+    """How long and how fast an energy is trained.
+
+    Attributes
+    ----------
+    steps, batch : int
+        Most steps, and rows a step.
+    learning_rate : float
+    patience : int
+        Steps without a better held-out loss before it stops.
+    held_out : float
+        Share of the rows, at most 0.9, that decides when to stop.
+    """
+
+    steps: int = 1500
+    batch: int = 256
+    learning_rate: float = 0.01
+    patience: int = 500
+    held_out: float = 0.2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("steps", 0), ("batch", 1), ("patience", 1)):
+            check_number(self, name, least, integer=True)
+        check_number(self, "learning_rate", 0.0, open_low=True)
+        check_number(self, "held_out", 0.0, 0.9, open_low=True)
+
+
+@dataclass(frozen=True, eq=False)
 class OmegaPenalty:
     """A penalty on Omega over all pairs.
 
@@ -52,6 +83,68 @@ class OmegaPenalty:
         omega = (squared_omega(energy, h[: self.n_rows]) + _SMOOTH).sqrt()
         units = self.units.clamp(min=1e-6)
         return torch.triu(units.square() * self.penalty.value(omega / units), diagonal=1).sum()
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """What is minimised.
+
+    Attributes
+    ----------
+    energy : Energy
+        The whole, whose loss and Omega count.
+    objective : Objective
+    penalty : OmegaPenalty or None
+    """
+
+    energy: Energy
+    objective: Objective
+    penalty: OmegaPenalty | None = None
+
+    def terms(self, h: Tensor, generator: torch.Generator) -> dict[str, Tensor]:
+        """Return the terms of rows (n, D) by their names."""
+        found = {"objective": self.objective(self.energy, h, generator).mean()}
+        if self.penalty is not None:
+            found["penalty on Omega"] = self.penalty(self.energy, h)
+        return found
+
+
+@dataclass(frozen=True)
+class Track:
+    """Who follows a training.
+
+    Attributes
+    ----------
+    checkpoint : Path or None
+        File that is written now and then, and from which an interrupted training goes on, to the same bits.
+    report : callable
+        Called with the step, the most steps, and the losses in words.
+    """
+
+    checkpoint: Path | None = None
+    report: Report = lambda step, steps, note: None
+
+
+NOBODY = Track()
+
+
+@dataclass(frozen=True)
+class Trained:
+    """How a training ended.
+
+    Attributes
+    ----------
+    better : bool
+        Whether it left the energy better than where it started.
+    steps : int
+        Steps it took.
+    converged : bool
+        Whether its patience ran out; if not, it ended at the most steps.
+    """
+
+    better: bool
+    steps: int
+    converged: bool
 
 
 @dataclass(eq=False)
@@ -94,85 +187,85 @@ class _State:
 
 
 def train(
-    energy: Energy,
+    loss: Loss,
     deep: nn.Module,
     h: Tensor,
-    objective: Objective,
-    penalty: OmegaPenalty | None,
-    options: DeepOptions,
+    training: Training,
     generator: torch.Generator,
-    checkpoint: Path | None = None,
-    report: Report | None = None,
-) -> bool:
+    track: Track = NOBODY,
+    solve: Callable[[Tensor], None] | None = None,
+) -> Trained:
     """Train one part of an energy on rows (n, D) and leave it where the held-out loss, penalty included, was least.
-
-    Returns whether that is better than where it started.
 
     Parameters
     ----------
-    energy : Energy
-        The whole, whose loss and Omega count.
     deep : Module
         The part that learns.
     generator : torch.Generator
         On the CPU; decides which rows are held out and the batches.
-    checkpoint : Path, optional
-        File that is written now and then, and from which an interrupted training goes on, to the same bits.
-    report : callable, optional
-        Called with the step, the most steps, and the losses in words.
+    solve : callable, optional
+        Sets parameters in closed form from the rows that are not held out; taken for the first step.
     """
     n = len(h)
     order = torch.randperm(n, generator=generator).to(h.device)
-    kept = n - max(1, int(options.held_out * n))
+    kept = n - max(1, int(training.held_out * n))
     rows, held = h[order[:kept]], h[order[kept:]]
-    state = _State(deep, torch.optim.Adam(deep.parameters(), lr=options.learning_rate), generator)
-    if checkpoint is not None and checkpoint.exists():
-        state.restore(load_state(checkpoint, state.tensors()))
-    while state.step < options.steps:
-        if state.step % _EVERY == 0:
-            if checkpoint is not None and state.step % (10 * _EVERY) == 0:
-                save_state(checkpoint, state.tensors())
-            loss = _look(energy, held, objective, penalty, state)
-            if report is not None:
-                report(state.step, options.steps, f"held-out loss {loss:.4g}, best {state.best:.4g}")
-            if state.step - state.best_step > options.patience:
-                break
-        _step(energy, rows, objective, penalty, options.batch, state)
-        state.step += 1
-    _look(energy, held, objective, penalty, state)
+    state = _State(deep, torch.optim.Adam(deep.parameters(), lr=training.learning_rate), generator)
+    if track.checkpoint is not None and track.checkpoint.exists():
+        state.restore(load_state(track.checkpoint, state.tensors()))
+    patient = True
+    while state.step < training.steps and patient:
+        if state.step % _EVERY == 0 or (solve is not None and state.step == 1):
+            if track.checkpoint is not None and state.step % (10 * _EVERY) == 0:
+                save_state(track.checkpoint, state.tensors())
+            now = _look(loss, held, state)
+            track.report(state.step, training.steps, f"held-out loss {now:.4g}, best {state.best:.4g}")
+            patient = state.step - state.best_step <= training.patience
+        if patient:
+            if solve is not None and state.step == 0:
+                solve(rows)
+            else:
+                _step(loss, rows, training.batch, state)
+            state.step += 1
+    _look(loss, held, state)
     if state.best_parameters is None:
         raise ComputationError("training never reached a finite held-out loss; try a smaller learning_rate")
     deep.load_state_dict(state.best_parameters)
-    return state.best_step > 0
+    return Trained(state.best_step > 0, state.step, not patient or training.steps == 0)
 
 
 @torch.no_grad()
-def _look(
-    energy: Energy, held: Tensor, objective: Objective, penalty: OmegaPenalty | None, state: _State
-) -> float:
+def worst_variable(energy: Energy, h: Tensor) -> int:
+    r"""Return the variable that an energy reproduces worst over rows (n, D), in the order of the coordinates.
+
+    For a continuous one the true density has :math:`E\,[z_i\, \partial L / \partial z_i] = -1`, and for a discrete one
+    the mean of :math:`\pi(k \mid \text{rest})` is the share of level k; the gaps from both are compared.
+    """
+    coordinates = energy.coordinates
+    z = h[:, : coordinates.n_continuous]
+    gaps = ((z * energy.score(h)).mean(dim=0) + 1).abs()
+    if coordinates.n_discrete:
+        chances = log_conditionals(energy.logits(h), coordinates).exp()
+        levels = (chances - energy.indicators(h)).mean(dim=0).abs()
+        parts = torch.split(levels, list(coordinates.levels))
+        gaps = torch.cat([gaps, torch.stack([part.max() for part in parts])])
+    return int(gaps.nan_to_num(torch.inf).argmax())
+
+
+@torch.no_grad()
+def _look(loss: Loss, held: Tensor, state: _State) -> float:
     # Objectives that draw must not disturb the batches that follow.
-    loss = float(objective(energy, held, torch.Generator().manual_seed(0)).mean())
-    if penalty is not None:
-        loss += float(penalty(energy, held))
-    if loss < state.best - _BETTER:
-        state.best, state.best_step = loss, state.step
+    terms = loss.terms(held, torch.Generator().manual_seed(0))
+    now = sum(float(term) for term in terms.values())
+    if now < state.best - _BETTER:
+        state.best, state.best_step = now, state.step
         state.best_parameters = {k: v.clone() for k, v in state.deep.state_dict().items()}
-    return loss
+    return now
 
 
-def _step(
-    energy: Energy,
-    rows: Tensor,
-    objective: Objective,
-    penalty: OmegaPenalty | None,
-    batch: int,
-    state: _State,
-) -> None:
+def _step(loss: Loss, rows: Tensor, batch: int, state: _State) -> None:
     at = torch.randint(len(rows), (min(batch, len(rows)),), generator=state.generator).to(rows.device)
-    chosen = rows[at]
-    terms = {"objective": objective(energy, chosen, state.generator).mean()}
-    if penalty is not None:
-        terms["penalty on Omega"] = penalty(energy, chosen)
+    terms = loss.terms(rows[at], state.generator)
     for name, term in terms.items():
         if not bool(torch.isfinite(term)):
             raise ComputationError(
@@ -180,7 +273,7 @@ def _step(
                 "try a smaller learning_rate, a larger batch, or another objective"
             )
     state.optimiser.zero_grad()
-    torch.stack(list(terms.values())).sum().backward()
+    torch.autograd.backward(torch.stack(list(terms.values())).sum())
     length = nn.utils.clip_grad_norm_(state.deep.parameters(), _CLIP)
     if not bool(torch.isfinite(length)):
         raise ComputationError(

@@ -12,18 +12,20 @@ restarts, one step length for each block; a prox that is exact for any step make
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from gpmnet.energies import Energy, Pairwise, Sum
-from gpmnet.energies.pairwise import features
+from gpmnet.columns.functions import Scores, firsts
+from gpmnet.columns.whitening import whitener
+from gpmnet.energies import Energy, PairwiseEnergy, SumEnergy
 from gpmnet.errors import ComputationError
 from gpmnet.objectives import Objective
 from gpmnet.penalties import L1, Penalty
 
+MOST_STEPS = 300
+"""Steps after which a fit ends, converged or not."""
 _DRAWS = 8  # random signs that estimate the noise of a gradient
 _TOLERANCE = 2e-3  # of a coefficient, in units of its curvature
 
@@ -51,6 +53,47 @@ class Scales:
     noise: Tensor
 
 
+@dataclass(frozen=True, eq=False)
+class PairMasks:
+    """Which pairs are special, symmetric tensors of bool, shape (d, d).
+
+    Attributes
+    ----------
+    closed : Tensor
+        Pairs without an interaction.
+    free : Tensor
+        Pairs that are not penalised.
+    """
+
+    closed: Tensor
+    free: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """How a fit ended.
+
+    Attributes
+    ----------
+    steps : int
+        Steps it took.
+    converged : bool
+        Whether it ended because nothing moved any more, not because of the most steps.
+    gap : Tensor of shape (d, d)
+        How far each pair's block is from being stationary: the distance of 0 from the subdifferential, in standard
+        errors of the block's gradient.
+    """
+
+    steps: int
+    converged: bool
+    gap: Tensor
+
+    @property
+    def worst(self) -> int:
+        """The variable whose pairs are farthest from being stationary."""
+        return int(self.gap.square().sum(dim=1).argmax())
+
+
 class SparsePairwise:
     """Fits the pairwise part of an energy to rows.
 
@@ -58,11 +101,10 @@ class SparsePairwise:
     ----------
     base : Energy
         What the pairwise family is added to.
-    pairwise : Pairwise
+    pairwise : PairwiseEnergy
     h : Tensor of shape (n, D)
     objective : Objective
-    closed, free : Tensors of bool, shape (d, d)
-        Pairs without an interaction, and pairs that are not penalised.
+    masks : PairMasks
     generator : torch.Generator
         On the CPU.
 
@@ -74,16 +116,15 @@ class SparsePairwise:
     def __init__(
         self,
         base: Energy,
-        pairwise: Pairwise,
+        pairwise: PairwiseEnergy,
         h: Tensor,
         objective: Objective,
-        closed: Tensor,
-        free: Tensor,
+        masks: PairMasks,
         generator: torch.Generator,
     ) -> None:
-        self.pairwise, self.energy = pairwise, Sum(base, pairwise)
+        self.pairwise, self.energy = pairwise, SumEnergy(base, pairwise)
         self.h, self.objective, self.generator = h, objective, generator
-        self.closed, self.free = closed, free
+        self.closed, self.free = masks.closed, masks.free
         self.seed = int(torch.randint(2**31, (), generator=generator))
         self.step = 1.0
         self._initial: Tensor | None = None
@@ -91,13 +132,12 @@ class SparsePairwise:
         self.fit(None)
         self.scales.noise = self._noise().clamp(min=1e-6)
 
-    def fit(
-        self, penalty: Penalty | None, most_steps: int = 300, report: Callable[[int], None] | None = None
-    ) -> None:
+    def fit(self, penalty: Penalty | None, most_steps: int = MOST_STEPS) -> Solved:
         """Minimise from where the parameters are; None allows no interactions, only each variable's own terms."""
         x = self._read()
         y, momentum = [part.clone() for part in x], 1.0
-        for k in range(most_steps):
+        steps, converged = 0, False
+        while steps < most_steps and not converged:
             loss, gradient = self._loss_and_gradient(y)
             new = self._descend(y, loss, gradient, penalty)
             moved = self._moved(new, x)
@@ -109,11 +149,9 @@ class SparsePairwise:
                 y = [a + (momentum - 1) / grown * (a - c) for a, c in zip(new, x, strict=True)]
                 momentum = grown
             x = new
-            if report is not None:
-                report(k)
-            if moved < _TOLERANCE:
-                break
+            steps, converged = steps + 1, moved < _TOLERANCE
         self._write(x)
+        return Solved(steps, converged, self._gaps(x, penalty))
 
     @torch.no_grad()
     def held_out(self, h: Tensor) -> float:
@@ -134,6 +172,18 @@ class SparsePairwise:
     def norms(self) -> Tensor:
         """Return the norm of each block, Omega of the pair under independence: (d, d)."""
         return self._norms(self._read()[0])
+
+    def _gaps(self, x: list[Tensor], penalty: Penalty | None) -> Tensor:
+        """Return `Solved.gap` at x; 0 where no interactions are allowed."""
+        if penalty is None:
+            return torch.zeros_like(self.scales.noise)
+        theta, slope = x[0], 2 * self._loss_and_gradient(x)[1][0]  # each pair stands twice in the matrix
+        norms, noise = self._norms(theta), self.scales.noise
+        rate: Tensor = (noise * penalty.derivative(norms / noise)).masked_fill(self.free, 0.0)
+        pull = self._norms(slope + theta * self._spread(rate / norms.clamp(min=1e-12)))
+        left = torch.where(norms > 0, pull, (self._norms(slope) - rate).clamp(min=0))
+        gap: Tensor = left.masked_fill(self.closed, 0.0) / noise * len(self.h) ** 0.5
+        return gap
 
     def _descend(
         self, y: list[Tensor], loss: Tensor, gradient: list[Tensor], penalty: Penalty | None
@@ -244,16 +294,16 @@ def _block_sums(matrix: Tensor, variable: Tensor, d: int) -> Tensor:
 
 
 @torch.no_grad()
-def _scales(pairwise: Pairwise, h: Tensor) -> Scales:
+def _scales(pairwise: PairwiseEnergy, h: Tensor) -> Scales:
     coordinates, n = pairwise.coordinates, len(h)
     dc, k = coordinates.n_continuous, pairwise.n_functions
-    phi, d = pairwise.functions(h), coordinates.n_variables
+    phi, d = pairwise.phi(h), coordinates.n_variables
     root = torch.eye(phi.shape[1]).to(h)
     own_root = torch.eye(k + 1).to(h)
     if dc:
         # All continuous variables are normal scores: one matrix serves them.
         z = h[:, :dc].flatten()
-        slopes = torch.cat([features(z, k)[1], z[:, None]], dim=1)
+        slopes = torch.cat([firsts(pairwise.functions, Scores(z)), z[:, None]], dim=1)
         own_root = _whitener(slopes.mT @ slopes / len(z))
         root[: dc * k, : dc * k] = torch.kron(
             torch.eye(dc).to(h), _whitener(slopes[:, :k].mT @ slopes[:, :k] / len(z))
@@ -272,7 +322,5 @@ def _scales(pairwise: Pairwise, h: Tensor) -> Scales:
 
 
 def _whitener(gram: Tensor) -> Tensor:
-    """Return upper triangular W with W' G W = I."""
-    eye = torch.eye(len(gram)).to(gram)
-    factor = torch.linalg.cholesky(gram + 1e-6 * eye * gram.diagonal().mean())
-    return torch.linalg.solve_triangular(factor, eye, upper=False).mT
+    """Return upper triangular W with W' G W = I, but for what has no variance."""
+    return whitener(gram, 1e-6 * gram.diagonal().mean().expand(len(gram)))

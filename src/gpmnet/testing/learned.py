@@ -30,14 +30,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpmnet.columns.features import continuous_features, gather
-from gpmnet.energies import Coordinates, Energy
+from gpmnet.energies import Energy
 from gpmnet.energies.grids import level_grid
-from gpmnet.testing.design import Regression, regress
-from gpmnet.testing.double_residual import EdgeTest, combine
+from gpmnet.testing.base import BoundTest
+from gpmnet.testing.design import Regression
+from gpmnet.testing.p_values import cauchy_combination
 
 REACH, POINTS = 2.1, 7
-"""Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH."""
+"""Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH, and no more for
+columns with ties."""
 _ROWS = 4096  # rows at a time
 _WIDE = 6  # the second moments of more features than this are too many to fit: they are taken for constant
 _SILENT = 1e-5  # an interaction below this share of the energy's values is rounding: the energy says nothing of the pair
@@ -63,7 +64,7 @@ class LearnedTest:
 
     Parameters
     ----------
-    test : EdgeTest
+    test : BoundTest
         Of the same rows, its variables in the table's order.
     h : Tensor of shape (n, D)
         The rows as the energies see them.
@@ -72,10 +73,11 @@ class LearnedTest:
     folds : list of Fold
     """
 
-    def __init__(self, test: EdgeTest, h: Tensor, order: Tensor, folds: list[Fold]) -> None:
+    def __init__(self, test: BoundTest, h: Tensor, order: Tensor, folds: list[Fold]) -> None:
         self.test, self.h, self.order, self.folds = test, h, order, folds
+        self.features = test.designs.features
         self.coordinates = folds[0].energy.coordinates
-        self.bases = [_basis(self.coordinates, test, v, int(at)) for v, at in enumerate(order)]
+        self.bases = [self._basis(v, int(at)) for v, at in enumerate(order)]
 
     @torch.no_grad()
     def log_p(self, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
@@ -87,23 +89,36 @@ class LearnedTest:
         for at in range(len(first)):
             i, j = int(first[at]), int(second[at])
             set_ = given[at : at + 1]
-            regression = regress(self.test.features, set_[:, set_[0] >= 0], self.test.design)
+            regression = self.test.designs.regress(set_[:, set_[0] >= 0])
             one, two = self._end(regression, first[at]), self._end(regression, second[at])
-            left = 1 - float(regression.df[0]) / self.test.features.n
+            left = float(regression.left[0])
             parts = [self._fold(f, i, j, one.take(f.rows), two.take(f.rows), left) for f in self.folds]
-            found[at] = combine(torch.stack(parts))
+            found[at] = cauchy_combination(torch.stack(parts))
         return found
 
+    def _basis(self, variable: int, place: int) -> _Basis:
+        f = self.features
+        if place >= self.coordinates.n_continuous:
+            values, weight = (part.to(f.device) for part in level_grid(self.coordinates, place))
+            return _Basis.of(values, weight, values[:, 1:])
+        order = self.h[:, place].argsort()
+        start = int(f.start[variable])
+        phi = f.phi[order, start : start + int(f.width[variable])].double()
+        sizes = _tie_sizes(phi)
+        if len(sizes) < f.n:
+            return _tied_basis(self.h[order, place].double(), phi, sizes)
+        grid = torch.linspace(-REACH, REACH, POINTS, dtype=torch.float64, device=f.device)
+        rank = (torch.special.ndtr(grid) * f.n - 0.5).round().long().clamp(0, f.n - 1)
+        return _Basis.of(grid[:, None], torch.softmax(-0.5 * grid.square(), dim=0), phi[rank])
+
     def _end(self, regression: Regression, variable: Tensor) -> _End:
-        f = self.test.features
-        residual = regression.residuals(gather(f.phi, f.columns(variable[None])))
+        residual = regression.residuals(self.features.of(variable[None]))
         n, k = residual.shape[1:]
         spread = (residual.mT @ residual / n)[0].expand(n, k, k)
         if k <= _WIDE:
             square = (residual[..., :, None] * residual[..., None, :]).flatten(2)
-            spread = spread + regression.fitted(square - square.mean(dim=1, keepdim=True))[0].unflatten(
-                1, (k, k)
-            )
+            fitted = regression.fitted(square - square.mean(dim=1, keepdim=True))[0]
+            spread = spread + torch.unflatten(fitted, 1, (k, k))
         return _End(residual[0], spread)
 
     def _fold(self, fold: Fold, i: int, j: int, one: _End, two: _End, left: float) -> Tensor:
@@ -120,7 +135,8 @@ class LearnedTest:
         size = torch.maximum(seen, due)
         if float(size) <= 0:
             return size.new_tensor(torch.nan)
-        return torch.special.log_ndtr(-total * (left / size).sqrt())
+        log_p: Tensor = torch.special.log_ndtr(-total * (left / size).sqrt())
+        return log_p
 
     def _weights(self, energy: Energy, h: Tensor, i: int, j: int) -> Tensor:
         """Return C (n, K_i, K_j)."""
@@ -174,23 +190,60 @@ class _Basis:
     weight: Tensor
     dual: Tensor
 
+    @classmethod
+    def of(cls, values: Tensor, weight: Tensor, phi: Tensor) -> _Basis:
+        """Return the basis of features (g, K) on a grid: least squares with the points' shares as weights."""
+        gram = phi.mT @ (weight[:, None] * phi)
+        factor = torch.linalg.cholesky(gram + 1e-6 * torch.eye(len(gram)).to(gram))
+        return cls(values.float(), weight, torch.cholesky_solve((weight[:, None] * phi).mT, factor).mT)
 
-def _basis(coordinates: Coordinates, test: EdgeTest, variable: int, place: int) -> _Basis:
-    f = test.features
-    width = int(f.width[variable])
-    if place < coordinates.n_continuous:
-        grid = torch.linspace(-REACH, REACH, POINTS, dtype=torch.float64, device=f.device)
-        weight = torch.softmax(-0.5 * grid.square(), dim=0)
-        rank = (torch.special.ndtr(grid) * f.n - 0.5).round().long().clamp(0, f.n - 1)
-        phi = torch.as_tensor(continuous_features(f.n, width), device=f.device)[rank]
-        values = grid[:, None]
-    else:
-        values, weight = (part.to(f.device) for part in level_grid(coordinates, place))
-        phi = values[:, 1:]
-    gram = phi.mT @ (weight[:, None] * phi)
-    factor = torch.linalg.cholesky(gram + 1e-6 * torch.eye(len(gram)).to(gram))
-    dual = torch.cholesky_solve((weight[:, None] * phi).mT, factor).mT
-    return _Basis(values.float(), weight, dual)
+
+def _tie_sizes(phi: Tensor) -> Tensor:
+    """Return how many rows share each value, from features (n, K) of rows in the order of their values: (m,)."""
+    new = (phi[1:] != phi[:-1]).any(dim=1).nonzero()[:, 0] + 1
+    ends = torch.cat([new.new_zeros(1), new, new.new_full((1,), len(phi))])
+    return torch.diff(ends)
+
+
+def _tied_basis(z: Tensor, phi: Tensor, sizes: Tensor) -> _Basis:
+    """Return the basis of a column with ties: its values, or at most POINTS cells of neighboring ones.
+
+    Single rows at the ranks of a fixed grid would miss values and hit others by chance, which features that jump from
+    one value to the next do not forgive; means over whole cells have the columns' own shares and moments.
+
+    Parameters
+    ----------
+    z : Tensor of shape (n,)
+        Scores, increasing.
+    phi : Tensor of shape (n, K)
+        Features of the same rows.
+    sizes : Tensor of shape (m,)
+        Rows of each value.
+    """
+    cell = _cells(sizes.tolist(), POINTS).to(z.device).repeat_interleave(sizes)
+    count = torch.bincount(cell).double()
+    sums = phi.new_zeros((len(count), 1 + phi.shape[1])).index_add(
+        0, cell, torch.cat([z[:, None], phi], dim=1)
+    )
+    means = sums / count[:, None]
+    return _Basis.of(means[:, :1], count / len(z), means[:, 1:])
+
+
+def _cells(sizes: list[int], most: int) -> Tensor:
+    """Return into which of at most `most` cells each value falls, about as many rows in each as the values allow.
+
+    >>> _cells([70, 5, 5, 10, 2, 8], 3).tolist()
+    [0, 1, 1, 1, 2, 2]
+    """
+    if len(sizes) <= most:
+        return torch.arange(len(sizes))
+    found, cell, filled, left = [], 0, 0, sum(sizes)
+    for size in sizes:
+        found.append(cell)
+        filled += size
+        if cell < most - 1 and filled >= left / (most - cell):
+            cell, filled, left = cell + 1, 0, left - filled
+    return torch.tensor(found)
 
 
 def strongest(first: Tensor, second: Tensor, log_p: Tensor, level: float, most: int, d: int) -> Tensor:

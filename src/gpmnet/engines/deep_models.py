@@ -1,0 +1,183 @@
+"""The models of the deep engine: the penalty level, and an energy for any set of rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpmnet.energies import (
+    Coordinates,
+    Energy,
+    EnergyFamily,
+    NormalEnergy,
+    Pairwise,
+    PairwiseEnergy,
+    SumEnergy,
+)
+from gpmnet.engines.base import Problem
+from gpmnet.engines.deep_options import DeepOptions
+from gpmnet.objectives import Objective
+from gpmnet.parts import Part
+from gpmnet.penalties import Penalty
+from gpmnet.selection.path import best_level
+from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
+from gpmnet.solvers.checkpoint import Ended, Shelf
+from gpmnet.solvers.proximal import PairMasks, SparsePairwise
+from gpmnet.testing.learned import Fold
+
+LEVELS = tuple(float(x) for x in np.geomspace(6.0, 1.0, 8))
+"""Penalty levels of the path, in units of a gradient's noise."""
+
+
+@dataclass(frozen=True)
+class Recipe(Part):
+    """The parts of a deep model."""
+
+    options: DeepOptions
+    energy: EnergyFamily
+    objective: Objective
+    penalty: Penalty
+
+    @property
+    def pairs(self) -> Pairwise | None:
+        """The sparse pairwise family in the model: the energy's own, or that of its base; None where there is none."""
+        return self.energy.pairs or self.options.pairs
+
+
+@dataclass(eq=False)
+class Models:
+    """Fits energies to rows; each is kept on the shelf, if there is one.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    coordinates : Coordinates
+    masks : PairMasks
+        In the order of the coordinates.
+    problem : Problem
+        Its seed and its progress are used.
+    shelf : Shelf
+    n_iter : int
+        Steps of the slowest solver so far.
+    stops : list of (str, int)
+        Solvers that ended at their cap, in words, and the variable that is worst off, in the order of the coordinates.
+    """
+
+    recipe: Recipe
+    coordinates: Coordinates
+    masks: PairMasks
+    problem: Problem
+    shelf: Shelf
+    n_iter: int = 0
+    stops: list[tuple[str, int]] = field(default_factory=list)
+
+    def level(self, h: Tensor) -> float:
+        """Return the penalty level with the least held-out loss of the pairwise family."""
+        h = h[torch.randperm(len(h), generator=self.generator("path rows")).to(h.device)]
+        kept = len(h) - max(1, int(self.recipe.options.held_out * len(h)))
+        sparse, _ = self._sparse(h[:kept], "path")
+
+        def fit(lam: float) -> None:
+            self.problem.progress("penalty", LEVELS.index(lam), len(LEVELS))
+            sparse.fit(self._penalty(lam, kept, sparse))
+
+        # A loss 0.02 a variable worse than the best is past the turn of the path.
+        lam, _ = best_level(
+            LEVELS, fit, lambda: sparse.held_out(h[kept:]), 0.02 * self.coordinates.n_variables
+        )
+        self.problem.progress("penalty", len(LEVELS), len(LEVELS))
+        return lam
+
+    def folds(self, h: Tensor, lam: float) -> list[Fold]:
+        """Return the parts of the rows (n, D), each with the energy of the others."""
+        order = torch.randperm(len(h), generator=self.generator("folds")).to(h.device)
+        parts = order.chunk(self.recipe.options.n_folds)
+        found = []
+        for k, rows in enumerate(parts):
+            rest = torch.cat([*parts[:k], *parts[k + 1 :]])
+            found.append(Fold(rows, self.energy(h[rest], lam, f"fold {k + 1}")))
+        return found
+
+    def energy(self, h: Tensor, lam: float, name: str) -> Energy:
+        """Return the energy of rows (n, D): the base, and the deep part where it predicts held-out rows better."""
+        base: Energy = NormalEnergy(self.coordinates).to(h)
+        sparse, pairwise = self._sparse(h, name)
+        penalty = self._penalty(lam, len(h), sparse)
+
+        def solve() -> list[Ended]:
+            solved = sparse.fit(penalty)
+            return [Ended(solved.steps, None if solved.converged else solved.worst)]
+
+        if self.recipe.pairs is not None:
+            self._note(f"FISTA on {name}", self.shelf.kept(name + " pairwise", pairwise, solve))
+            base = SumEnergy(base, pairwise)
+        base.requires_grad_(False)
+        if self.recipe.energy.pairs is None:
+            base = self._with_deep(
+                base, h, OmegaPenalty(penalty, sparse.scales.noise, self.recipe.options.omega_rows), name
+            )
+        return base
+
+    def _with_deep(self, base: Energy, h: Tensor, penalty: OmegaPenalty, name: str) -> Energy:
+        generator, options = self.generator(f"{name} deep"), self.recipe.options
+        deep = self.recipe.energy.build(self.coordinates, h, generator)
+        energy = SumEnergy(base, deep)
+        slower = replace(
+            options,
+            learning_rate=options.learning_rate / 3,
+            steps=options.steps // 3,
+            patience=max(1, options.patience // 3),
+        )
+        plain = Loss(energy, self.recipe.objective)
+
+        def ended(trained: Trained) -> Ended:
+            return Ended(trained.steps, None if trained.converged else worst_variable(energy, h))
+
+        def learn() -> list[Ended]:
+            # First without the penalty, whose kink at 0 would hide what only many variables show together.
+            first = train(plain, deep, h, options, generator, self._track(name, 1), deep.solver(base))
+            found = [ended(first)]
+            if first.better:
+                both = replace(plain, penalty=penalty)
+                found.append(ended(train(both, deep, h, slower, generator, self._track(name, 2))))
+            return found
+
+        self._note(f"Adam on {name}", self.shelf.kept(name + " deep", deep, learn))
+        self.problem.progress(f"train {name}", 1, 1)
+        energy.requires_grad_(False)
+        return energy
+
+    def generator(self, purpose: str) -> torch.Generator:
+        """Return a source of random numbers that depends on the seed and on what it is for."""
+        key = hashlib.blake2b(f"{self.problem.seed}\0{purpose}".encode(), digest_size=7).digest()
+        return torch.Generator().manual_seed(int.from_bytes(key, "little"))
+
+    def _note(self, solver: str, ended: list[Ended]) -> None:
+        for end in ended:
+            self.n_iter = max(self.n_iter, end.steps)
+            if end.worst is not None:
+                self.stops.append((f"{solver} (steps={end.steps})", end.worst))
+
+    def _track(self, name: str, phase: int) -> Track:
+        report: Callable[[int, int, str], None] = lambda step, steps, note: self.problem.progress(  # noqa: E731
+            f"train {name}", step, steps, note
+        )
+        return Track(self.shelf.path(f"{name} training {phase}"), report)
+
+    def _sparse(self, h: Tensor, name: str) -> tuple[SparsePairwise, PairwiseEnergy]:
+        # A model without pairwise terms has its penalty in the units of the default ones.
+        pairwise = (self.recipe.pairs or Pairwise()).build(self.coordinates, h, None)
+        base, generator = NormalEnergy(self.coordinates).to(h), self.generator(f"{name} pairwise")
+        return SparsePairwise(base, pairwise, h, self.recipe.objective, self.masks, generator), pairwise
+
+    def _penalty(self, lam: float, n: int, sparse: SparsePairwise) -> Penalty:
+        penalty = self.recipe.penalty
+        # First estimates in units of their noise, so that a pair at that level has weight 1.
+        return penalty.at(penalty.lam * lam / n**0.5).fitted_to(
+            lambda: sparse.initial() / sparse.scales.noise * n**0.5
+        )
