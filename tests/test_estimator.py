@@ -12,14 +12,24 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gpmnet
 from gpmnet import GPM
+from gpmnet.engines import ENGINES
+from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.engines.local import LocalOptions
 from gpmnet.errors import InputError
 from gpmnet.nodes.models import NodeOptions
 from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.simulate import simulate
 
+QUICK = DeepOptions(steps=2, lam=2.0, most_pairs=10)
+ESTIMATORS = [GPM(), GPM("deep", options=QUICK), GPM("deep", energy="pairwise", options=QUICK)]
 
-@parametrize_with_checks([GPM()])
+
+def test_all_engines_are_checked():
+    assert {estimator.engine for estimator in ESTIMATORS} == set(ENGINES)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # two steps are not enough
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

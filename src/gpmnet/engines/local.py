@@ -24,7 +24,7 @@ from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, search
 from gpmnet.searching.screen import Hits, candidate_lists, panels, residual_panels, screen
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.two_ended import TwoEnded
-from gpmnet.testing.base import ConditionalTest, PairTests, BoundTest, trimmed
+from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests, trimmed
 from gpmnet.testing.design import DesignOptions, Designs
 from gpmnet.testing.double_residual import DoubleResidual
 from gpmnet.testing.residuals import whitened_residuals
@@ -289,9 +289,7 @@ def _close_pairs(found: Neighborhoods, required: NDArray[np.intp], alpha: float)
 
 def _stops(found: Neighborhoods, cap: str) -> tuple[Stop, ...]:
     """Return the nodes whose search ended at a cap."""
-    full = [
-        Stop(f"the search for neighbors ({cap})", int(v)) for v in found.is_full.nonzero()
-    ]
+    full = [Stop(f"the search for neighbors ({cap})", int(v)) for v in found.is_full.nonzero()]
     still = (found.is_open & ~found.is_full).nonzero()
     return (*full, *(Stop("the search for neighbors (two passes)", int(v)) for v in still))
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gpmnet.parts import Part
-from gpmnet.testing.base import PairTests, BoundTest
+from gpmnet.testing.base import BoundTest, PairTests
 
 
 @dataclass(frozen=True)

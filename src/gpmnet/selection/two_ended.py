@@ -32,7 +32,7 @@ from torch import Tensor
 
 from gpmnet.checks import check_number
 from gpmnet.selection.pair_rule import Limits, PairRule, ends, same, union
-from gpmnet.testing.base import PairTests, BoundTest
+from gpmnet.testing.base import BoundTest, PairTests
 from gpmnet.testing.p_values import cauchy_combination
 
 _RIVAL = 1 / 2  # of the pair's evidence, that a member needs to be tried
@@ -91,7 +91,9 @@ class TwoEnded(PairRule):
             tests.put(at, _combined(r, q))
         return tests.with_log_p(tests.log_p.clamp(max=0.0))
 
-    def _asked(self, test: BoundTest, end: _End, unions: _Unions, alpha: float) -> tuple[PairTests, PairTests]:
+    def _asked(
+        self, test: BoundTest, end: _End, unions: _Unions, alpha: float
+    ) -> tuple[PairTests, PairTests]:
         r"""Return the tests behind :math:`p_i` and :math:`\bar p_i`, for pairs of a node i and its partner j."""
         alone = test.pairs(end.node, end.partner, end.own)
         least = self.min_information * alone.information
