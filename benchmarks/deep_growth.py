@@ -20,11 +20,10 @@ def measure(d, device, threads, steps, hidden, seed):
     """Return one row."""
     import torch
 
-    from gpmnet.energies import Coordinates, Mlp, Normal, Sum
-    from gpmnet.engines.deep_options import DeepOptions
+    from gpmnet.energies import MLP, Coordinates, NormalEnergy, SumEnergy
     from gpmnet.objectives import OBJECTIVES
     from gpmnet.simulate import simulate
-    from gpmnet.solvers.adam import train
+    from gpmnet.solvers.adam import Loss, Training, train
     from gpmnet.table import load_table
 
     torch.set_num_threads(threads)
@@ -33,11 +32,11 @@ def measure(d, device, threads, steps, hidden, seed):
     h = torch.as_tensor(np.ascontiguousarray(scores, dtype=np.float32)).to(device)
     generator = torch.Generator().manual_seed(seed)
     coordinates = Coordinates(d)
-    deep = Mlp(coordinates, hidden=hidden, generator=generator).to(device)
-    energy = Sum(Normal(coordinates).to(device), deep)
-    options = DeepOptions(steps=steps, patience=steps)
+    deep = MLP(hidden=hidden).build(coordinates, h, generator)
+    energy = SumEnergy(NormalEnergy(coordinates).to(device), deep)
+    training = Training(steps=steps, patience=steps)
     start = time.perf_counter()
-    train(energy, deep, h, OBJECTIVES["sliced"], None, options, generator)
+    train(Loss(energy, OBJECTIVES["sliced"]), deep, h, training, generator)
     seconds = time.perf_counter() - start
     start = time.perf_counter()
     precision = average_precision(deep, h[:200], drawn.truth.tocoo())
@@ -79,7 +78,7 @@ def plot(path):
     import matplotlib.pyplot as plt
 
     rows = pd.read_csv(path)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), coordinates="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     for device, part in rows.groupby("device"):
         part = part.sort_values("d")
         slope = np.polyfit(np.log(part["d"]), np.log(part["train_seconds"]), 1)[0]

@@ -13,8 +13,8 @@ import pandas as pd
 import torch
 
 from gpmnet import metrics
+from gpmnet.engines.base import Problem
 from gpmnet.engines.deep import DeepEngine
-from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.penalties import PENALTIES
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table
@@ -22,9 +22,8 @@ from gpmnet.table import load_table
 
 def row(penalty, d, seed):
     drawn = simulate("butterfly", kind="continuous", d=d, n=1000, seed=seed)
-    found = DeepEngine(DeepOptions(), "pairwise", penalty=penalty).fit(
-        load_table(drawn.values, names=drawn.names).encode(0)
-    )
+    problem = Problem(load_table(drawn.values, names=drawn.names).encode(0))
+    found = DeepEngine(energy="pairwise", penalty=penalty).fit(problem)
     support = found.precision > 0
     np.fill_diagonal(support, False)
     truth = drawn.truth.toarray().astype(bool)
@@ -34,7 +33,7 @@ def row(penalty, d, seed):
     hits = truth[upper][order]
     precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
     return {
-        "penalty": penalty, "d": d, "n": 1000, "seed": seed, "lam": round(found.lam, 3),
+        "penalty": penalty, "d": d, "n": 1000, "seed": seed, "lam": round(found.learned["lam"], 3),
         "hamming": score["hamming"], "true_edges": int(hits.sum()), "edges": int(support.sum() // 2),
         "average_precision": round(float(precision[hits].mean()), 4),
     }  # fmt: skip

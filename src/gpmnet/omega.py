@@ -99,7 +99,7 @@ def generalised_precision(
 
 
 def table_order(is_discrete: ArrayLike) -> NDArray[np.intp]:
-    """Return where each variable of a table stands in the coordinates's order, continuous before discrete.
+    """Return where each variable of a table stands in the order of the coordinates, continuous before discrete.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def table_order(is_discrete: ArrayLike) -> NDArray[np.intp]:
     >>> order
     array([1, 0, 2])
 
-    An Omega in the coordinates's order is ``omega[np.ix_(order, order)]`` in the table's.
+    An Omega in that order is ``omega[np.ix_(order, order)]`` in the table's.
     """
     flags = np.asarray(is_discrete, dtype=bool)
     order = np.empty(len(flags), dtype=np.intp)

@@ -204,7 +204,7 @@ def test_row_size_bounds_the_results(kind):
 
 
 def test_wrong_sums_and_depths_are_refused():
-    with pytest.raises(InputError, match="one coordinates"):
+    with pytest.raises(InputError, match="the same coordinates"):
         SumEnergy(NormalEnergy(Coordinates(2)), NormalEnergy(Coordinates(3)))
     with pytest.raises(InputError, match="at least one"):
         SumEnergy()

@@ -46,7 +46,7 @@ class Coordinates:
     def __post_init__(self) -> None:
         if self.n_continuous < 0 or any(m < 1 for m in self.levels):
             raise InputError(
-                "A coordinates needs at least 0 continuous variables and at least 1 level a discrete one; "
+                "Coordinates need at least 0 continuous variables and at least 1 level a discrete one; "
                 f"got {self.n_continuous} and {self.levels}."
             )
         if not self.shares:

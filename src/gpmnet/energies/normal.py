@@ -17,7 +17,7 @@ class NormalEnergy(Energy):
     ----------
     coordinates : Coordinates
     log_shares : Tensor of shape (S,), optional
-        Log probabilities of the levels; those of the coordinates's shares unless given.
+        Log probabilities of the levels; those of the coordinates unless given.
     learned : bool
         Whether the precisions tau (1 to start with) and the log shares are learned.
 

@@ -13,7 +13,7 @@ from gpmnet.errors import InputError
 
 
 class SumEnergy(Energy):
-    """L = L_1 + L_2 + ... of energies of one coordinates; so is every derivative and difference.
+    """L = L_1 + L_2 + ... of energies of the same coordinates; so is every derivative and difference.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class SumEnergy(Energy):
         if not energies:
             raise InputError("A sum needs at least one energy.")
         if any(energy.coordinates != energies[0].coordinates for energy in energies):
-            raise InputError("Only energies of one coordinates can be added.")
+            raise InputError("Only energies of the same coordinates can be added.")
         super().__init__(energies[0].coordinates)
         self.parts = nn.ModuleList(energies)
 

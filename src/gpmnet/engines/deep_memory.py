@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from gpmnet.energies import Coordinates, Pairwise
 from gpmnet.energies.base import BUDGET
 from gpmnet.engines.deep_models import Recipe
+from gpmnet.testing.learned import POINTS, ROWS
 
 _SINGLE = 4  # bytes of a number
+# How many tensors of a kind are held at the same time, counted on fits.
+_MATRICES, _FUNCTIONS, _OMEGA, _PASSES = 18, 18, 5, 6
 
 
 def model_bytes(recipe: Recipe, n_rows: int, n_levels: NDArray[np.intp]) -> int:
@@ -23,14 +26,11 @@ def model_bytes(recipe: Recipe, n_rows: int, n_levels: NDArray[np.intp]) -> int:
     """
     levels = tuple(int(m) for m in n_levels if m > 0)
     coordinates = Coordinates(int(np.count_nonzero(n_levels == 0)), levels)
-    numbers = _rows(coordinates, n_rows) + _pairwise(recipe, coordinates, n_rows)
-    numbers += _deep(recipe, coordinates, n_rows)
-    return _SINGLE * numbers
-
-
-def _rows(coordinates: Coordinates, n: int) -> int:
-    """Return the numbers of the rows: all of them, those of a fold, and those of a training cut in two."""
-    return 4 * n * coordinates.width
+    rows = 4 * n_rows * coordinates.width  # all of them, those of a fold, and those of a training cut in two
+    widest = max(3, *n_levels) ** 2 if len(n_levels) else 0
+    numbers = rows + _pairwise(recipe, coordinates, n_rows) + _energy(recipe, coordinates, n_rows)
+    # The conditional covariances of the test in learned directions, and what torch has on the way.
+    return _SINGLE * int(numbers + 8 * n_rows * widest + BUDGET)
 
 
 def _pairwise(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
@@ -38,18 +38,24 @@ def _pairwise(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
     k = (recipe.pairs or Pairwise()).n_functions
     functions = k * coordinates.n_continuous + coordinates.n_levels - coordinates.n_discrete
     kept = recipe.options.n_folds + 1 if recipe.pairs is not None else 1
-    return (kept + 14) * functions**2 + 8 * n * (functions + coordinates.n_levels)
+    return (kept + _MATRICES) * functions**2 + _FUNCTIONS * n * (functions + coordinates.n_levels)
 
 
-def _deep(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
+def _energy(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
     """Return the numbers of Omega's temporaries, of what is trained, of Adam, and of the passes over a batch."""
     family, options = recipe.energy, recipe.options
     row = max(1, coordinates.n_continuous, coordinates.n_levels) ** 2
     if family.pairs is not None:
-        return 5 * min(BUDGET, n * row)
+        return _OMEGA * min(BUDGET, n * row)
     blank = torch.zeros((2, coordinates.width))
     energy = family.build(coordinates, blank, torch.Generator().manual_seed(0))
     parameters = sum(parameter.numel() for parameter in energy.parameters())
-    row = max(row, energy.row_size())
-    training = min(options.batch, n) + 2 * min(options.omega_rows, n)
-    return (options.n_folds + 6) * parameters + 5 * min(BUDGET, n * row) + 8 * training * row
+    units = parameters // max(1, coordinates.width) + 1
+    moved = max(min(options.batch, n), int(options.held_out * n)) * units * coordinates.n_levels
+    seen = min(n, ROWS) * POINTS**2 * units  # by the test in learned directions
+    # The energies, their gradients, two moments of Adam, and the best ones so far.
+    return (
+        (options.n_folds + 5) * parameters
+        + _OMEGA * min(BUDGET, max(n * energy.row_size(), seen))
+        + _PASSES * moved
+    )

@@ -39,7 +39,8 @@ from gpmnet.testing.p_values import cauchy_combination
 REACH, POINTS = 2.1, 7
 """Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH, and no more for
 columns with ties."""
-_ROWS = 4096  # rows at a time
+ROWS = 4096
+"""Rows at which it is looked at a time."""
 _WIDE = 6  # the second moments of more features than this are too many to fit: they are taken for constant
 _SILENT = 1e-5  # an interaction below this share of the energy's values is rounding: the energy says nothing of the pair
 
@@ -125,8 +126,8 @@ class LearnedTest:
         """Return the log p-value of the rows of a fold, NaN where the energy says nothing of the pair."""
         h = self.h[fold.rows]
         total, seen, due = h.new_zeros(3, dtype=torch.float64)
-        for start in range(0, len(h), _ROWS):
-            at = slice(start, start + _ROWS)
+        for start in range(0, len(h), ROWS):
+            at = slice(start, start + ROWS)
             weights = self._weights(fold.energy, h[at], i, j)
             score = torch.einsum("nk,nkl,nl->n", one.residual[at], weights, two.residual[at])
             total, seen = total + score.sum(), seen + score.square().sum()
