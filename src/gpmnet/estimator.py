@@ -312,7 +312,9 @@ def _cautions(stops: Sequence[Stop], names: tuple[str, ...]) -> tuple[str, ...]:
     """Return what a reader should know of solvers that stopped at their caps, one sentence a solver."""
     by_solver: dict[str, list[str]] = {}
     for stop in stops:
-        by_solver.setdefault(stop.solver, []).append(names[stop.variable])
+        who = by_solver.setdefault(stop.solver, [])
+        if names[stop.variable] not in who:
+            who.append(names[stop.variable])
     return tuple(f"{solver} stopped at its cap for {quote_all(who)}" for solver, who in by_solver.items())
 
 

@@ -5,14 +5,14 @@ import math
 import pytest
 
 from gpmnet.errors import ComputationError
-from gpmnet.selection.path import best_level
+from gpmnet.selection.path import best_lam
 
 
 def walk(losses, worse=0.5):
     """Return the choice on levels 9, 8, ... with the given losses, and the levels that were fitted."""
     seen = []
     levels = [9.0 - k for k in range(len(losses))]
-    level, found = best_level(levels, seen.append, lambda: losses[len(seen) - 1], worse)
+    level, found = best_lam(levels, seen.append, lambda: losses[len(seen) - 1], worse)
     return level, found, seen
 
 

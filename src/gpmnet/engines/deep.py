@@ -1,4 +1,4 @@
-"""The deep engine: a penalty level, models of the folds and of all rows, tests of the pairs, Omega."""
+"""The deep engine: lambda, models of the folds and of all rows, tests of the pairs, Omega."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class DeepEngine(Engine):
         coordinates, h = _rows(problem)
         masks = PairMasks(*(_mask(pairs, order, problem) for pairs in (problem.forbidden, problem.required)))
         models = Models(self.recipe, coordinates, masks, problem, self._shelf(problem))
-        lam = models.level(h) if self.options.lam is None else self.options.lam
+        lam = models.choose_lam(h) if self.options.lam is None else self.options.lam
         folds = models.folds(h, lam)
         energy = models.energy(h, lam, "all rows")
         tested = JoinedTests(self.options, problem, h, order, folds).run(masks.closed)

@@ -1,4 +1,4 @@
-"""The models of the deep engine: the penalty level, and an energy for any set of rows."""
+"""The models of the deep engine: lambda, and an energy for any set of rows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.objectives import Objective
 from gpmnet.parts import Part
 from gpmnet.penalties import Penalty
-from gpmnet.selection.path import best_level
+from gpmnet.selection.path import best_lam
 from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
 from gpmnet.solvers.checkpoint import Ended, Shelf
 from gpmnet.solvers.proximal import PairMasks, SparsePairwise
 from gpmnet.testing.learned import Fold
 
-LEVELS = tuple(float(x) for x in np.geomspace(6.0, 1.0, 8))
-"""Penalty levels of the path, in units of a gradient's noise."""
+LAMBDAS = tuple(float(x) for x in np.geomspace(6.0, 1.0, 8))
+"""Lambdas of the path, in units of a gradient's noise."""
 
 
 @dataclass(frozen=True)
@@ -76,21 +76,21 @@ class Models:
     n_iter: int = 0
     stops: list[tuple[str, int]] = field(default_factory=list)
 
-    def level(self, h: Tensor) -> float:
-        """Return the penalty level with the least held-out loss of the pairwise family."""
+    def choose_lam(self, h: Tensor) -> float:
+        """Return the lambda with the least held-out loss of the pairwise family."""
         h = h[torch.randperm(len(h), generator=self.generator("path rows")).to(h.device)]
         kept = len(h) - max(1, int(self.recipe.options.held_out * len(h)))
         sparse, _ = self._sparse(h[:kept], "path")
 
         def fit(lam: float) -> None:
-            self.problem.progress("penalty", LEVELS.index(lam), len(LEVELS))
+            self.problem.progress("penalty", LAMBDAS.index(lam), len(LAMBDAS))
             sparse.fit(self._penalty(lam, kept, sparse))
 
         # A loss 0.02 a variable worse than the best is past the turn of the path.
-        lam, _ = best_level(
-            LEVELS, fit, lambda: sparse.held_out(h[kept:]), 0.02 * self.coordinates.n_variables
+        lam, _ = best_lam(
+            LAMBDAS, fit, lambda: sparse.held_out(h[kept:]), 0.02 * self.coordinates.n_variables
         )
-        self.problem.progress("penalty", len(LEVELS), len(LEVELS))
+        self.problem.progress("penalty", len(LAMBDAS), len(LAMBDAS))
         return lam
 
     def folds(self, h: Tensor, lam: float) -> list[Fold]:
@@ -114,7 +114,7 @@ class Models:
             return [Ended(solved.steps, None if solved.converged else solved.worst)]
 
         if self.recipe.pairs is not None:
-            self._note(f"FISTA on {name}", self.shelf.kept(name + " pairwise", pairwise, solve))
+            self._note("FISTA", self.shelf.kept(name + " pairwise", pairwise, solve))
             base = SumEnergy(base, pairwise)
         base.requires_grad_(False)
         if self.recipe.energy.pairs is None:
@@ -147,7 +147,7 @@ class Models:
                 found.append(ended(train(both, deep, h, slower, generator, self._track(name, 2))))
             return found
 
-        self._note(f"Adam on {name}", self.shelf.kept(name + " deep", deep, learn))
+        self._note("Adam", self.shelf.kept(name + " deep", deep, learn))
         self.problem.progress(f"train {name}", 1, 1)
         energy.requires_grad_(False)
         return energy
@@ -177,7 +177,7 @@ class Models:
 
     def _penalty(self, lam: float, n: int, sparse: SparsePairwise) -> Penalty:
         penalty = self.recipe.penalty
-        # First estimates in units of their noise, so that a pair at that level has weight 1.
+        # First estimates in units of their noise, so that a pair at its noise has weight 1.
         return penalty.at(penalty.lam * lam / n**0.5).fitted_to(
             lambda: sparse.initial() / sparse.scales.noise * n**0.5
         )

@@ -28,7 +28,7 @@ class DeepOptions(Training):
         What the deep energy is added to: a sparse pairwise family, so that it only has to learn what pairs cannot
         say, or independent variables alone, as published.
     lam : float or None
-        Penalty level in units of a gradient's noise, at which a pair of independent variables has about one chance in
+        Lambda in units of a gradient's noise, at which a pair of independent variables has about one chance in
         two to enter at 1; None chooses it from a warm-started path by held-out loss.
     n_folds : int
         Parts of the rows; each is tested with a model that was fitted to the others.

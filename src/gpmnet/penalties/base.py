@@ -25,7 +25,7 @@ class Penalty(Part, ABC):
     Parameters
     ----------
     lam : float
-        Lambda, the slope at 0. The deep engine multiplies it with its level, `DeepOptions.lam`.
+        Lambda, the slope at 0. The deep engine multiplies it with `DeepOptions.lam`.
     """
 
     lam: float = 1.0

@@ -1,4 +1,4 @@
-"""The penalty level, from a path of fits that start where the last one ended."""
+"""Lambda, from a path of fits that start where the last one ended."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from gpmnet.errors import ComputationError
 
 
-def best_level(
-    levels: Sequence[float], fit: Callable[[float], None], loss: Callable[[], float], worse: float
+def best_lam(
+    lams: Sequence[float], fit: Callable[[float], None], loss: Callable[[], float], worse: float
 ) -> tuple[float, list[float]]:
-    """Return the level with the least held-out loss, and the losses along the path.
+    """Return the lambda with the least held-out loss, and the losses along the path.
 
     Parameters
     ----------
-    levels : sequence of float
+    lams : sequence of float
         From the strongest penalty to the weakest.
     fit : callable
-        Fits at a level, starting from the last fit.
+        Fits at a lambda, starting from the last fit.
     loss : callable
         Returns the held-out loss of the present fit; one that is not finite is never chosen.
     worse : float
@@ -27,18 +27,16 @@ def best_level(
     Examples
     --------
     >>> seen = []
-    >>> best_level([3.0, 2.0, 1.0, 0.5], seen.append, lambda: abs(seen[-1] - 2), worse=0.5)
+    >>> best_lam([3.0, 2.0, 1.0, 0.5], seen.append, lambda: abs(seen[-1] - 2), worse=0.5)
     (2.0, [1.0, 0.0, 1.0])
     """
     losses: list[float] = []
-    for level in levels:
-        fit(level)
+    for lam in lams:
+        fit(lam)
         found = loss()
         losses.append(found if math.isfinite(found) else math.inf)
         if losses[-1] > min(losses) + worse:
             break
     if math.isinf(min(losses)):
-        raise ComputationError(
-            "no penalty level has a finite held-out loss; try another objective, or give lam"
-        )
-    return levels[losses.index(min(losses))], losses
+        raise ComputationError("no lambda has a finite held-out loss; try another objective, or give lam")
+    return lams[losses.index(min(losses))], losses

@@ -88,7 +88,7 @@ class ConditionalTest(Part, ABC):
     def rank(self, designs: Designs, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
         """Return log p-values (B, C) of each node (B,) against its candidates (B, C; -1 pads) given its set (B, s).
 
-        For the search, which needs an order and an entry level, not the last digit.
+        For the search, which needs an order and who passes, not the last digit.
         """
         node, slot = (candidates >= 0).nonzero(as_tuple=True)
         log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=nodes.device)

@@ -247,9 +247,9 @@ def _cells(sizes: list[int], most: int) -> Tensor:
     return torch.tensor(found)
 
 
-def strongest(first: Tensor, second: Tensor, log_p: Tensor, level: float, most: int, d: int) -> Tensor:
-    """Return, for each of d nodes, the partners of pairs below a level, at most `most`, surest first: (d, s; -1 pads)."""
-    keep = (log_p < math.log(level)).nonzero()[:, 0]
+def strongest(first: Tensor, second: Tensor, log_p: Tensor, alpha: float, most: int, d: int) -> Tensor:
+    """Return, for each of d nodes, the partners of pairs below a p-value, at most `most`, surest first: (d, s; -1 pads)."""
+    keep = (log_p < math.log(alpha)).nonzero()[:, 0]
     keep = keep[log_p[keep].argsort(stable=True)]
     lists: list[list[int]] = [[] for _ in range(d)]
     for a, b in zip(first[keep].tolist(), second[keep].tolist(), strict=True):
