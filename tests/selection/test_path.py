@@ -1,4 +1,4 @@
-"""The path of penalty levels."""
+"""The path of lambdas."""
 
 import math
 
@@ -9,16 +9,16 @@ from gpmnet.selection.path import best_lam
 
 
 def walk(losses, worse=0.5):
-    """Return the choice on levels 9, 8, ... with the given losses, and the levels that were fitted."""
+    """Return the choice on lams 9, 8, ... with the given losses, and the lams that were fitted."""
     seen = []
-    levels = [9.0 - k for k in range(len(losses))]
-    level, found = best_lam(levels, seen.append, lambda: losses[len(seen) - 1], worse)
-    return level, found, seen
+    lams = [9.0 - k for k in range(len(losses))]
+    lam, found = best_lam(lams, seen.append, lambda: losses[len(seen) - 1], worse)
+    return lam, found, seen
 
 
 def test_the_least_loss_wins_and_the_path_ends_past_its_turn():
-    level, found, seen = walk([3.0, 2.0, 2.4, 2.6, 0.0])
-    assert (level, found, seen) == (8.0, [3.0, 2.0, 2.4, 2.6], [9.0, 8.0, 7.0, 6.0])
+    lam, found, seen = walk([3.0, 2.0, 2.4, 2.6, 0.0])
+    assert (lam, found, seen) == (8.0, [3.0, 2.0, 2.4, 2.6], [9.0, 8.0, 7.0, 6.0])
 
 
 def test_a_small_rise_does_not_end_it_and_the_strongest_of_equals_is_chosen():
@@ -27,7 +27,7 @@ def test_a_small_rise_does_not_end_it_and_the_strongest_of_equals_is_chosen():
 
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf])
-def test_a_level_whose_loss_is_not_finite_is_never_chosen(broken):
+def test_a_lambda_whose_loss_is_not_finite_is_never_chosen(broken):
     assert walk([broken, 2.0, 1.0, broken])[0] == 7.0
-    with pytest.raises(ComputationError, match="no penalty level has a finite held-out loss"):
+    with pytest.raises(ComputationError, match="no lambda has a finite held-out loss"):
         walk([broken, broken])

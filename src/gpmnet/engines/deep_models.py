@@ -84,7 +84,7 @@ class Models:
 
         def fit(lam: float) -> None:
             self.problem.progress("penalty", LAMBDAS.index(lam), len(LAMBDAS))
-            sparse.fit(self._penalty(lam, kept, sparse))
+            sparse.fit(self._penalty(lam, kept, sparse), self.recipe.options.proximal_steps)
 
         # A loss 0.02 a variable worse than the best is past the turn of the path.
         lam, _ = best_lam(
@@ -110,11 +110,11 @@ class Models:
         penalty = self._penalty(lam, len(h), sparse)
 
         def solve() -> list[Ended]:
-            solved = sparse.fit(penalty)
+            solved = sparse.fit(penalty, self.recipe.options.proximal_steps)
             return [Ended(solved.steps, None if solved.converged else solved.worst)]
 
         if self.recipe.pairs is not None:
-            self._note("FISTA", self.shelf.kept(name + " pairwise", pairwise, solve))
+            self._note("FISTA (proximal_steps={})", self.shelf.kept(name + " pairwise", pairwise, solve))
             base = SumEnergy(base, pairwise)
         base.requires_grad_(False)
         if self.recipe.energy.pairs is None:
@@ -147,7 +147,7 @@ class Models:
                 found.append(ended(train(both, deep, h, slower, generator, self._track(name, 2))))
             return found
 
-        self._note("Adam", self.shelf.kept(name + " deep", deep, learn))
+        self._note("Adam (steps={})", self.shelf.kept(name + " deep", deep, learn))
         self.problem.progress(f"train {name}", 1, 1)
         energy.requires_grad_(False)
         return energy
@@ -161,7 +161,7 @@ class Models:
         for end in ended:
             self.n_iter = max(self.n_iter, end.steps)
             if end.worst is not None:
-                self.stops.append((f"{solver} (steps={end.steps})", end.worst))
+                self.stops.append((solver.format(end.steps), end.worst))
 
     def _track(self, name: str, phase: int) -> Track:
         report: Callable[[int, int, str], None] = lambda step, steps, note: self.problem.progress(  # noqa: E731

@@ -9,6 +9,7 @@ from gpmnet.checks import check_choice, check_number, check_type
 from gpmnet.energies import Pairwise
 from gpmnet.engines.local import LocalOptions
 from gpmnet.solvers.adam import Training
+from gpmnet.solvers.proximal import MOST_STEPS
 
 BASES = ("pairwise", "normal")
 
@@ -34,6 +35,8 @@ class DeepOptions(Training):
         Parts of the rows; each is tested with a model that was fitted to the others.
     omega_rows : int
         Rows of a step over which the penalised Omega is averaged.
+    proximal_steps : int
+        At most this many steps of the sparse pairwise family.
     most_pairs : int
         Pairs tested in a learned direction, those with the largest Omega first.
     local : LocalOptions
@@ -51,6 +54,7 @@ class DeepOptions(Training):
     lam: float | None = None
     n_folds: int = 2
     omega_rows: int = 32
+    proximal_steps: int = MOST_STEPS
     most_pairs: int = 2000
     local: LocalOptions = field(default_factory=LocalOptions)
     checkpoint: str | Path | None = None
@@ -61,7 +65,7 @@ class DeepOptions(Training):
             check_choice(self, "base", BASES)
         if self.lam is not None:
             check_number(self, "lam", 0.0)
-        for name, least in (("n_folds", 2), ("omega_rows", 1), ("most_pairs", 1)):
+        for name, least in (("n_folds", 2), ("omega_rows", 1), ("proximal_steps", 1), ("most_pairs", 1)):
             check_number(self, name, least, integer=True)
         check_type(self, "local", LocalOptions)
         if self.checkpoint is not None and not isinstance(self.checkpoint, Path):
