@@ -32,7 +32,8 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(?!gpmnet\.).*"),
     (
         r"py:.*",
-        r"gpmnet\.baselines\.(kci_iamb\._Iamb|isolate\.T|ci_tests\.kci_test|pc\.pc_moral)",
+        r"gpmnet\.(baselines\.(kci_iamb\._Iamb|isolate\.T|ci_tests\.kci_test|pc\.pc_moral)|parts\.P"
+        r"|simulate\.(decomposable\.perfect_dag|gaussian\.GaussianLaw)|table\.raw\.RawTable)",
     ),  # not public
 ]
 

@@ -107,7 +107,7 @@ class Found(ABC):
     log_p : ndarray
         Log p-values.
     strength : ndarray
-        In [0, 1]; |partial correlation| for Gaussian data.
+        In [0, 1]; ``|partial correlation|`` for Gaussian data.
     sign : ndarray
         -1, 0 (no single sign) or 1.
     n_iter : int

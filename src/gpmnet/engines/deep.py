@@ -124,17 +124,17 @@ class DeepEngine(Engine):
         lam = models.choose_lam(h) if self.options.lam is None else self.options.lam
         folds = models.folds(h, lam)
         energy = models.energy(h, lam, "all rows")
-        tested = JoinedTests(self.options, problem, h, order, folds).run(masks.closed)
+        searched, tests = JoinedTests(self.options, problem, h, order, folds).run(masks.closed)
         precision = generalised_precision(energy, h).double().cpu().numpy()[np.ix_(order, order)]
         place = np.argsort(order)
         return DeepFound(
-            first=tested.first,
-            second=tested.second,
-            log_p=tested.log_p,
-            strength=tested.strength,
-            sign=tested.sign,
-            n_iter=max(models.n_iter, tested.n_iter),
-            stops=(*tested.stops, *(Stop(solver, int(place[at])) for solver, at in models.stops)),
+            first=searched.first.cpu().numpy(),
+            second=searched.second.cpu().numpy(),
+            log_p=tests.log_p.cpu().numpy(),
+            strength=tests.strength.cpu().numpy(),
+            sign=tests.sign.cpu().numpy(),
+            n_iter=max(models.n_iter, searched.n_rounds),
+            stops=(*searched.stops, *(Stop(solver, int(place[at])) for solver, at in models.stops)),
             learned={"energy": energy, "lam": lam},
             precision=precision,
             energy=energy,

@@ -10,30 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gpmnet.engines.base import Problem, Stop
+from gpmnet.engines.base import Problem
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.engines.local import LocalEngine, Searched
 from gpmnet.omega import generalised_precision
 from gpmnet.selection.pair_rule import ends, union
-from gpmnet.testing.base import packed
+from gpmnet.testing.base import PairTests, packed
 from gpmnet.testing.learned import Fold, LearnedTest, strongest
 from gpmnet.testing.p_values import cauchy_combination
-
-
-@dataclass(frozen=True, eq=False)
-class Tested:
-    """The pairs that came close, first < second, arrays of shape (m,), and how the search for neighbors went.
-
-    As in `Found`.
-    """
-
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    log_p: NDArray[np.float64]
-    strength: NDArray[np.float64]
-    sign: NDArray[np.float64]
-    n_iter: int
-    stops: tuple[Stop, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +41,8 @@ class JoinedTests:
     order: NDArray[np.intp]
     folds: list[Fold]
 
-    def run(self, closed: Tensor) -> Tested:
-        """Return the pairs that came close.
+    def run(self, closed: Tensor) -> tuple[Searched, PairTests]:
+        """Return the pairs that came close with their neighborhoods, and one test of each.
 
         Pairs that pass in a learned direction given the neighbors found so far become neighbors; then all pairs that
         came close either way are tested given the final neighborhoods, both ways, joined by the Cauchy combination.
@@ -85,15 +69,7 @@ class JoinedTests:
         tests = local.test_pairs(found, problem.progress)
         again = learned.log_p(found.first, found.second, given_sets(found, found.first, found.second))
         log_p = cauchy_combination(torch.stack([tests.log_p, again], dim=1))
-        return Tested(
-            found.first.cpu().numpy(),
-            found.second.cpu().numpy(),
-            log_p.cpu().numpy(),
-            tests.strength.cpu().numpy(),
-            tests.sign.cpu().numpy(),
-            n_iter=found.n_rounds,
-            stops=found.stops,
-        )
+        return found, tests.with_log_p(log_p)
 
     def _candidates(self, allowed: Tensor) -> tuple[Tensor, Tensor]:
         """Return the pairs to test in learned directions: all if they are few, else those of the largest Omega."""

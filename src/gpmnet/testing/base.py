@@ -27,7 +27,7 @@ class PairTests:
         Log p-value.
     strength : Tensor
         Largest correlation between a combination of one variable's features and one of the other's, given the
-        set: in [0, 1], |partial correlation| for Gaussian data, |phi| for two binary variables.
+        set: in [0, 1], ``|partial correlation|`` for Gaussian data, ``|phi|`` for two binary variables.
     sign : Tensor
         -1, 0 (no single direction) or 1.
     information : Tensor
