@@ -44,19 +44,6 @@ def test_replacing_a_block_is_encoding_another_code():
             torch.testing.assert_close(coordinates.replace(h, v, k), coordinates.encode(h[:, :2], other))
 
 
-def test_level_rows_are_what_replaces_a_block():
-    coordinates = LAYOUTS["mixed"]
-    h, table = rows(coordinates), coordinates.level_rows()
-    starts = coordinates.starts
-    for v, m in enumerate(coordinates.levels):
-        block = coordinates.blocks[v]
-        for k in range(m):
-            row = table[starts[v] + k]
-            inside = slice(starts[v], starts[v] + m)
-            torch.testing.assert_close(coordinates.replace(h, v, k)[:, block], row[inside].expand(len(h), -1))
-            assert float(row.abs().sum()) == pytest.approx(float(row[inside].abs().sum()))
-
-
 def test_impossible_layouts_are_refused():
     with pytest.raises(InputError, match="at least"):
         Coordinates(-1)

@@ -46,7 +46,7 @@ thread.start()
 try:
     h = coordinates.encode(torch.randn(n, dc, generator=g), codes)
     engine = DeepEngine(DeepOptions(steps=2, lam=6.0), energy)
-    models = Models(engine.recipe, coordinates, PairMasks(none, none), Problem(None), Shelf())
+    models = Models(engine, coordinates, PairMasks(none, none), Problem(None), Shelf())
     folds = models.folds(h, 6.0)
     generalised_precision(models.energy(h, 6.0, "all rows"), h)
 finally:
@@ -64,7 +64,7 @@ def test_what_the_models_take_is_what_was_said_within_a_factor_of_two(n, dc, v, 
     arguments = [sys.executable, "-c", SCRIPT, *map(str, (n, dc, v, m)), energy]
     taken = int(subprocess.run(arguments, capture_output=True, text=True, check=True).stdout)
     levels = np.array([0] * dc + [m] * v)
-    said = model_bytes(DeepEngine(DeepOptions(), energy).recipe, n, levels)
+    said = model_bytes(DeepEngine(DeepOptions(), energy), n, levels)
     assert 0.5 < said / taken < 2
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from gpmnet.energies.base import Coordinates, Energy, EnergyFamily
+from gpmnet.energies.base import BaseFamily, Coordinates, Energy, EnergyFamily
 from gpmnet.energies.deep_kernel import DeepKernel, DeepKernelEnergy
 from gpmnet.energies.low_rank import LowRankEnergy
 from gpmnet.energies.mlp import MLP, MLPEnergy
-from gpmnet.energies.normal import NormalEnergy
+from gpmnet.energies.normal import Normal, NormalEnergy
 from gpmnet.energies.pairwise import Pairwise, PairwiseEnergy
 from gpmnet.energies.total import SumEnergy
 
 # By their words, with their default numbers.
 ENERGIES: dict[str, EnergyFamily] = {"pairwise": Pairwise(), "mlp": MLP(), "deep_kernel": DeepKernel()}
+BASES: dict[str, BaseFamily] = {"pairwise": Pairwise(), "normal": Normal()}
 
 __all__ = [
+    "BASES",
     "ENERGIES",
     "MLP",
+    "BaseFamily",
     "Coordinates",
     "DeepKernel",
     "DeepKernelEnergy",
@@ -23,6 +26,7 @@ __all__ = [
     "EnergyFamily",
     "LowRankEnergy",
     "MLPEnergy",
+    "Normal",
     "NormalEnergy",
     "Pairwise",
     "PairwiseEnergy",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,7 @@ from gpmnet.parts import Part
 if TYPE_CHECKING:
     from gpmnet.energies.pairwise import Pairwise
 
-__all__ = ["BUDGET", "Coordinates", "Energy", "EnergyFamily", "in_chunks"]
+__all__ = ["BUDGET", "BaseFamily", "Coordinates", "Energy", "EnergyFamily", "in_chunks"]
 
 BUDGET = 1 << 24  # elements of the largest temporary: 64 MiB in float32
 
@@ -172,13 +172,27 @@ class Energy(nn.Module, ABC):
         return torch.stack(rows, dim=1)
 
 
+class BaseFamily(Part, ABC):
+    """What a trained energy is added to. A frozen dataclass."""
+
+    has_pairs: ClassVar[bool]
+    """Whether the pairwise family is in the model, fitted with exact zeros; if not, it is only there for its units."""
+
+    @property
+    @abstractmethod
+    def pairs(self) -> Pairwise:
+        """The pairwise family, whose gradients' noise is the unit of the penalty."""
+
+
 class EnergyFamily(Part, ABC):
     """The numbers of an energy, from which it is built for a table. A frozen dataclass."""
 
-    @property
-    def pairs(self) -> Pairwise | None:
-        """The pairwise family that this is, to be fitted with exact zeros; None for what is trained on top of one."""
-        return None
+    is_trained: ClassVar[bool] = True
+    """Whether it is trained on top of a base; if not, it is its own base with nothing on top."""
+
+    def base(self, given: BaseFamily) -> BaseFamily:
+        """Return what is fitted first: the given base, or what this energy is itself."""
+        return given
 
     @abstractmethod
     def build(self, coordinates: Coordinates, rows: Tensor, generator: torch.Generator | None) -> Energy:

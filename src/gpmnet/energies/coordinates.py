@@ -106,17 +106,6 @@ class Coordinates:
         """Return the position among the S levels of level 0 of each level's variable, shape (S,)."""
         return torch.tensor(self.starts, dtype=torch.long)[self.owners()]
 
-    def level_rows(self) -> Tensor:
-        """Return what replaces a block: row k holds the centred indicators of level k in its block, (S, S) float64.
-
-        Columns of other variables are 0.
-        """
-        owners = self.owners()
-        same = owners[:, None] == owners[None, :]
-        return torch.eye(self.n_levels, dtype=torch.float64) - same * torch.tensor(
-            self.shares, dtype=torch.float64
-        )
-
     def encode(self, z: Tensor, codes: Tensor) -> Tensor:
         """Return rows h (n, D), of the type of z, from scores z (n, dc) and codes (n, V) that count from 0."""
         parts = [z]

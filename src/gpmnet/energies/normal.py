@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
-from gpmnet.energies.base import Coordinates, Energy
+from gpmnet.energies.base import BaseFamily, Coordinates, Energy
+from gpmnet.energies.pairwise import Pairwise
 
 _RAREST = 1e-6  # a level that no row has keeps a finite log share
+
+
+@dataclass(frozen=True)
+class Normal(BaseFamily):
+    """Independent variables and no pairs, as published; the penalty has the units of the default pairwise family."""
+
+    has_pairs: ClassVar[bool] = False
+
+    @property
+    def pairs(self) -> Pairwise:
+        """The default pairwise family, for the units."""
+        return Pairwise()
 
 
 class NormalEnergy(Energy):

@@ -12,17 +12,18 @@ logits of all variables follow from that one matrix product.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from gpmnet.checks import check_number
 from gpmnet.columns.functions import Scores, firsts, pairwise_functions, seconds, values
-from gpmnet.energies.base import Coordinates, Energy, EnergyFamily
+from gpmnet.energies.base import BaseFamily, Coordinates, Energy, EnergyFamily
 
 
 @dataclass(frozen=True)
-class Pairwise(EnergyFamily):
+class Pairwise(EnergyFamily, BaseFamily):
     """A pairwise exponential family.
 
     Parameters
@@ -32,6 +33,8 @@ class Pairwise(EnergyFamily):
     """
 
     n_functions: int = 3
+    has_pairs: ClassVar[bool] = True
+    is_trained: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,6 +43,10 @@ class Pairwise(EnergyFamily):
     @property
     def pairs(self) -> Pairwise:
         """The family itself."""
+        return self
+
+    def base(self, given: BaseFamily) -> Pairwise:
+        """Return the family itself, whatever base is given."""
         return self
 
     def build(

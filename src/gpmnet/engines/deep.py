@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpmnet import __version__
-from gpmnet.checks import check_type
-from gpmnet.energies import ENERGIES, Coordinates, Energy, EnergyFamily
+from gpmnet.energies import Coordinates, Energy
 from gpmnet.energies.grids import edge_surfaces
 from gpmnet.engines.base import Description, Engine, Found, Problem, Stop
 from gpmnet.engines.deep_memory import model_bytes
-from gpmnet.engines.deep_models import Models, Recipe
-from gpmnet.engines.deep_options import DeepOptions
+from gpmnet.engines.deep_models import Models
+from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.engines.deep_tests import JoinedTests
 from gpmnet.engines.local import LocalEngine
-from gpmnet.objectives import OBJECTIVES, Objective
+from gpmnet.errors import InputError
 from gpmnet.omega import generalised_precision, table_order
-from gpmnet.parts import resolve
-from gpmnet.penalties import PENALTIES, Penalty
 from gpmnet.solvers.checkpoint import Shelf, digest
 from gpmnet.solvers.proximal import PairMasks
 
@@ -59,7 +56,7 @@ class DeepFound(Found):
 
 
 @dataclass(frozen=True)
-class DeepEngine(Engine):
+class DeepEngine(Recipe, Engine):
     """Fits one energy to an encoded table and tests its pairs.
 
     Parameters
@@ -85,42 +82,25 @@ class DeepEngine(Engine):
     MLP(hidden=128, depth=1, beta=1.0)
     """
 
-    options: DeepOptions = field(default_factory=DeepOptions)
-    energy: str | EnergyFamily = "mlp"
-    objective: str | Objective = "mixed"
-    penalty: str | Penalty = "scad"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_type(self, "options", DeepOptions)
-        recipe = self.recipe
-        for name in ("energy", "objective", "penalty"):  # so that their numbers can be reached by name
-            object.__setattr__(self, name, getattr(recipe, name))
-
-    @property
-    def recipe(self) -> Recipe:
-        """The parts as objects."""
-        return Recipe(
-            self.options,
-            resolve("energy", self.energy, ENERGIES, EnergyFamily),
-            resolve("objective", self.objective, OBJECTIVES, Objective),
-            resolve("penalty", self.penalty, PENALTIES, Penalty),
-        )
-
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
         """Return about how many bytes a fit needs beyond the table."""
         local = LocalEngine(self.options.local).memory(n_rows, n_levels)
-        return local + model_bytes(self.recipe, n_rows, n_levels)
+        return local + model_bytes(self, n_rows, n_levels)
 
     def fit(self, problem: Problem) -> DeepFound:
         """Return the pairs that came close and the model.
 
         Forbidden pairs have no pairwise interaction; the pairwise interaction of required ones is not penalised.
         """
+        least = 2 * self.options.n_folds  # the smallest fold's model holds out one row and learns from another
+        if problem.n < least:
+            raise InputError(
+                f"engine='deep' with n_folds={self.options.n_folds} needs at least {least} rows; the table has {problem.n}"
+            )
         order = table_order(problem.encoded.is_discrete)
         coordinates, h = _rows(problem)
         masks = PairMasks(*(_mask(pairs, order, problem) for pairs in (problem.forbidden, problem.required)))
-        models = Models(self.recipe, coordinates, masks, problem, self._shelf(problem))
+        models = Models(self, coordinates, masks, problem, self._shelf(problem))
         lam = models.choose_lam(h) if self.options.lam is None else self.options.lam
         folds = models.folds(h, lam)
         energy = models.energy(h, lam, "all rows")
@@ -146,8 +126,8 @@ class DeepEngine(Engine):
         """Return the shelf of this data's and these settings' models."""
         if self.options.checkpoint is None:
             return Shelf()
-        encoded, recipe = problem.encoded, self.recipe
-        settings = replace(recipe, options=replace(recipe.options, checkpoint=None))
+        encoded = problem.encoded
+        settings = replace(self, options=replace(self.options, checkpoint=None))
         arrays = (encoded.is_discrete, encoded.scores, encoded.codes, encoded.n_levels)
         key = digest([__version__, problem.seed, settings], [*arrays, problem.forbidden, problem.required])
         return Shelf.at(Path(self.options.checkpoint) / key)

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gpmnet.energies import Coordinates, Pairwise
+from gpmnet.energies import Coordinates
 from gpmnet.energies.base import BUDGET
-from gpmnet.engines.deep_models import Recipe
+from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.testing.learned import POINTS, ROWS
 
 _SINGLE = 4  # bytes of a number
@@ -35,9 +35,9 @@ def model_bytes(recipe: Recipe, n_rows: int, n_levels: NDArray[np.intp]) -> int:
 
 def _pairwise(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
     """Return the numbers of the pairwise family: matrices of interactions, and functions with derivatives at the rows."""
-    k = (recipe.pairs or Pairwise()).n_functions
+    k = recipe.base.pairs.n_functions
     functions = k * coordinates.n_continuous + coordinates.n_levels - coordinates.n_discrete
-    kept = recipe.options.n_folds + 1 if recipe.pairs is not None else 1
+    kept = recipe.options.n_folds + 1 if recipe.base.has_pairs else 1
     return (kept + _MATRICES) * functions**2 + _FUNCTIONS * n * (functions + coordinates.n_levels)
 
 
@@ -45,7 +45,7 @@ def _energy(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
     """Return the numbers of Omega's temporaries, of what is trained, of Adam, and of the passes over a batch."""
     family, options = recipe.energy, recipe.options
     row = max(1, coordinates.n_continuous, coordinates.n_levels) ** 2
-    if family.pairs is not None:
+    if not family.is_trained:
         return _OMEGA * min(BUDGET, n * row)
     blank = torch.zeros((2, coordinates.width))
     energy = family.build(coordinates, blank, torch.Generator().manual_seed(0))

@@ -10,19 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpmnet.energies import (
-    Coordinates,
-    Energy,
-    EnergyFamily,
-    NormalEnergy,
-    Pairwise,
-    PairwiseEnergy,
-    SumEnergy,
-)
+from gpmnet.energies import Coordinates, Energy, NormalEnergy, PairwiseEnergy, SumEnergy
 from gpmnet.engines.base import Problem
-from gpmnet.engines.deep_options import DeepOptions
-from gpmnet.objectives import Objective
-from gpmnet.parts import Part
+from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.penalties import Penalty
 from gpmnet.selection.path import best_lam
 from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
@@ -32,21 +22,6 @@ from gpmnet.testing.learned import Fold
 
 LAMBDAS = tuple(float(x) for x in np.geomspace(6.0, 1.0, 8))
 """Lambdas of the path, in units of a gradient's noise."""
-
-
-@dataclass(frozen=True)
-class Recipe(Part):
-    """The parts of a deep model."""
-
-    options: DeepOptions
-    energy: EnergyFamily
-    objective: Objective
-    penalty: Penalty
-
-    @property
-    def pairs(self) -> Pairwise | None:
-        """The sparse pairwise family in the model: the energy's own, or that of its base; None where there is none."""
-        return self.energy.pairs or self.options.pairs
 
 
 @dataclass(eq=False)
@@ -113,11 +88,11 @@ class Models:
             solved = sparse.fit(penalty, self.recipe.options.proximal_steps)
             return [Ended(solved.steps, None if solved.converged else solved.worst)]
 
-        if self.recipe.pairs is not None:
+        if self.recipe.base.has_pairs:
             self._note("FISTA (proximal_steps={})", self.shelf.kept(name + " pairwise", pairwise, solve))
             base = SumEnergy(base, pairwise)
         base.requires_grad_(False)
-        if self.recipe.energy.pairs is None:
+        if self.recipe.energy.is_trained:
             base = self._with_deep(
                 base, h, OmegaPenalty(penalty, sparse.scales.noise, self.recipe.options.omega_rows), name
             )
@@ -170,8 +145,7 @@ class Models:
         return Track(self.shelf.path(f"{name} training {phase}"), report)
 
     def _sparse(self, h: Tensor, name: str) -> tuple[SparsePairwise, PairwiseEnergy]:
-        # A model without pairwise terms has its penalty in the units of the default ones.
-        pairwise = (self.recipe.pairs or Pairwise()).build(self.coordinates, h, None)
+        pairwise = self.recipe.base.pairs.build(self.coordinates, h, None)
         base, generator = NormalEnergy(self.coordinates).to(h), self.generator(f"{name} pairwise")
         return SparsePairwise(base, pairwise, h, self.recipe.objective, self.masks, generator), pairwise
 

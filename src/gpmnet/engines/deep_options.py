@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpmnet.checks import check_choice, check_number, check_type
-from gpmnet.energies import Pairwise
+from gpmnet.checks import check_number, check_type
+from gpmnet.energies import BASES, BaseFamily
 from gpmnet.engines.local import LocalOptions
+from gpmnet.parts import resolve
 from gpmnet.solvers.adam import Training
 from gpmnet.solvers.proximal import MOST_STEPS
-
-BASES = ("pairwise", "normal")
 
 
 @dataclass(frozen=True)
@@ -25,9 +24,9 @@ class DeepOptions(Training):
         loss before it stops.
     held_out : float
         Share of the rows, at most 0.9, that decides when to stop and which penalty is best.
-    base : {"pairwise", "normal"} or Pairwise
-        What the deep energy is added to: a sparse pairwise family, so that it only has to learn what pairs cannot
-        say, or independent variables alone, as published.
+    base : {"pairwise", "normal"} or BaseFamily
+        What the deep energy is added to, a word of `gpmnet.energies.BASES` or a part: a sparse pairwise family, so that
+        it only has to learn what pairs cannot say, or independent variables alone, as published.
     lam : float or None
         Lambda in units of a gradient's noise, at which a pair of independent variables has about one chance in
         two to enter at 1; None chooses it from a warm-started path by held-out loss.
@@ -36,7 +35,7 @@ class DeepOptions(Training):
     omega_rows : int
         Rows of a step over which the penalised Omega is averaged.
     proximal_steps : int
-        At most this many steps of the sparse pairwise family.
+        At most this many steps of each fit of the sparse pairwise family; a third for first estimates of adaptive weights.
     most_pairs : int
         Pairs tested in a learned direction, those with the largest Omega first.
     local : LocalOptions
@@ -46,11 +45,11 @@ class DeepOptions(Training):
 
     Examples
     --------
-    >>> DeepOptions().with_params(steps=300, base=Pairwise(n_functions=4)).pairs
+    >>> DeepOptions().with_params(steps=300, base__n_functions=4).base
     Pairwise(n_functions=4)
     """
 
-    base: str | Pairwise = "pairwise"
+    base: str | BaseFamily = "pairwise"
     lam: float | None = None
     n_folds: int = 2
     omega_rows: int = 32
@@ -61,8 +60,8 @@ class DeepOptions(Training):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, Pairwise):
-            check_choice(self, "base", BASES)
+        # So that its numbers can be reached by name.
+        object.__setattr__(self, "base", resolve("base", self.base, BASES, BaseFamily))
         if self.lam is not None:
             check_number(self, "lam", 0.0)
         for name, least in (("n_folds", 2), ("omega_rows", 1), ("proximal_steps", 1), ("most_pairs", 1)):
@@ -70,10 +69,3 @@ class DeepOptions(Training):
         check_type(self, "local", LocalOptions)
         if self.checkpoint is not None and not isinstance(self.checkpoint, Path):
             check_type(self, "checkpoint", str)
-
-    @property
-    def pairs(self) -> Pairwise | None:
-        """The pairwise family of the base; None for independent variables."""
-        if isinstance(self.base, Pairwise):
-            return self.base
-        return Pairwise() if self.base == "pairwise" else None

@@ -1,0 +1,56 @@
+"""The parts of a deep model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpmnet.checks import check_type
+from gpmnet.energies import BASES, ENERGIES, BaseFamily, EnergyFamily
+from gpmnet.engines.deep_options import DeepOptions
+from gpmnet.objectives import OBJECTIVES, Objective
+from gpmnet.parts import Part, resolve
+from gpmnet.penalties import PENALTIES, Penalty
+
+
+@dataclass(frozen=True)
+class Recipe(Part):
+    """What a deep model is made of; a part may be given by its word and is held as an object.
+
+    Attributes
+    ----------
+    options : DeepOptions
+    energy : EnergyFamily
+    objective : Objective
+    penalty : Penalty
+    """
+
+    options: DeepOptions = field(default_factory=DeepOptions)
+    energy: EnergyFamily = ENERGIES["mlp"]
+    objective: Objective = OBJECTIVES["mixed"]
+    penalty: Penalty = PENALTIES["scad"]
+
+    if TYPE_CHECKING:  # words are as good as parts
+
+        def __init__(
+            self,
+            options: DeepOptions = ...,
+            energy: str | EnergyFamily = ...,
+            objective: str | Objective = ...,
+            penalty: str | Penalty = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_type(self, "options", DeepOptions)
+        for name, known, kind in (
+            ("energy", ENERGIES, EnergyFamily),
+            ("objective", OBJECTIVES, Objective),
+            ("penalty", PENALTIES, Penalty),
+        ):  # so that their numbers can be reached by name
+            object.__setattr__(self, name, resolve(name, getattr(self, name), known, kind))
+
+    @property
+    def base(self) -> BaseFamily:
+        """What is fitted first: the options' base, or the energy where nothing is trained on top of it."""
+        return self.energy.base(resolve("base", self.options.base, BASES, BaseFamily))
