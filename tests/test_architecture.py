@@ -26,6 +26,7 @@ ORDER = [
     {"nodes"},
     {"engines"},
     {"network"},
+    {"parameters"},
     {"estimator"},
     {"simulate", "metrics"},
     {"baselines", "causal"},

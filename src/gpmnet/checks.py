@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Integral, Real
 
-from gpmnet.errors import InputError, quote
+from gpmnet.errors import InputError, quote, with_article
 
 
 def word_of(owner: object) -> str:
@@ -51,7 +51,8 @@ def check_type(owner: object, field: str, kind: type) -> None:
     """Raise unless a field of an options object is of a type."""
     value = getattr(owner, field)
     if not isinstance(value, kind):
-        raise InputError(f"{word_of(owner)}: {field} must be a {kind.__name__}; got a {type(value).__name__}")
+        wanted, got = (with_article(name) for name in (kind.__name__, type(value).__name__))
+        raise InputError(f"{word_of(owner)}: {field} must be {wanted}; got {got}")
 
 
 def check_ridges(owner: object, field: str) -> None:

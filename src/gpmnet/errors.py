@@ -34,6 +34,15 @@ def quote(name: object, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 2] + "…" + text[-1]
 
 
+def with_article(noun: str) -> str:
+    """Return a noun after "a" or "an".
+
+    >>> with_article("Penalty"), with_article("EnergyFamily")
+    ('a Penalty', 'an EnergyFamily')
+    """
+    return f"{'an' if noun[:1].upper() in 'AEIO' else 'a'} {noun}"
+
+
 def one_line(error: object) -> str:
     r"""Return another library's message as a piece of a one-line message.
 

@@ -5,30 +5,28 @@ from __future__ import annotations
 import platform
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
-from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from gpmnet import __version__
 from gpmnet.engines import ENGINES
-from gpmnet.engines.base import Engine, Found, Problem, Stop, check_fits, no_pairs
-from gpmnet.errors import InputError, quote, quote_all
+from gpmnet.engines.base import Engine, Found, Problem, Stop, check_fits
+from gpmnet.errors import InputError, quote, quote_all, with_article
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, shown_edges
 from gpmnet.parallel import check_n_jobs, limited_threads
-from gpmnet.parts import Part
+from gpmnet.parameters import check_device, name_pairs, positions, seed_of, share
+from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff, choose_edges
-from gpmnet.table import Table, load_table
+from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
 _PARTS = ("energy", "objective", "penalty", "options")
@@ -46,7 +44,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs).
     threshold : float or None
         A plain p-value threshold instead of `fdr`.
-    missing : {"error", "drop"}
+    missing : {"error", "drop"} or MissingPolicy
         What happens to rows with missing values.
     forbid, require : sequence of (name, name), optional
         Pairs that are never edges, and are never tested; pairs that always are.
@@ -54,7 +52,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         "cpu" or "cuda".
     n_jobs : int or None
         Threads; None leaves the setting of torch alone.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Seed of the random parts: of Omega and the shapes of edges (ties, joint features), and of the deep engine's training.
         Edges, p-values and strengths of the local engine do not depend on it.
     energy, objective, penalty : str, part or None
@@ -75,11 +73,15 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     timings_ : dict
         Seconds per phase.
     n_iter_ : int
-        Rounds of the slowest solver.
+        Rounds of the slowest of the solvers that count them: of the local engine the search for neighbors, of the deep
+        engine also its fits and its training.
     converged_ : bool
         Whether every solver ended at a solution; a `ConvergenceWarning` names the variables where one did not.
-    energy_, lam_ : Energy, float
-        Of the deep engine: the energy of all rows, and the penalty that was used.
+    energy_ : Energy
+        Of the deep engine: the energy of all rows.
+    lam_ : float
+        Of the deep engine: lambda in units of a gradient's noise, before the penalty's own factor and 1/sqrt(n); for n
+        rows the penalty has ``penalty.lam * lam_ / sqrt(n)``.
     feature_names_in_ : ndarray of str
     n_features_in_ : int
         Columns of the table, by name and number.
@@ -87,7 +89,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     Notes
     -----
     Every number of a part can be set by name, also from a grid search: ``set_params(options__alpha_enter=0.001)``,
-    ``set_params(penalty__a=3.0)``.
+    ``set_params(penalty__a=3.0)``; where the engine is an object, ``set_params(engine__penalty__a=3.0)``.
 
     Examples
     --------
@@ -157,16 +159,21 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             Where the table comes from, for the network's facts.
         """
         cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
-        self._check_device()
+        check_device(self.device)
+        seed = seed_of(self.random_state)
+        pairs = [name_pairs(name, getattr(self, name)) for name in ("forbid", "require")]
+        if origin is not None and not isinstance(origin, Origin):
+            raise InputError(
+                f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}"
+            )
         clock = [time.perf_counter()]
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
         table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
         check_fits(engine, table, self.device)
-        seed = self._seed()
         problem = Problem(
             table.encode(seed),
-            *self._constraints(table),
+            *_constraints(table, *pairs),
             alpha=cutoff.value if cutoff.of == "p" else 0.0,
             seed=seed,
             device=self.device,
@@ -196,7 +203,13 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         network, omega = build_network(table, found, chosen, described, shown, cutoff, facts)
         # Only now: a fit that fails leaves what the one before has learned.
         self._store(
-            found, network_=network, omega_=omega, table_=table, timings_=timings, converged_=not stops
+            found.learned,
+            network_=network,
+            omega_=omega,
+            table_=table,
+            timings_=timings,
+            n_iter_=max(found.n_iter, described.n_iter),
+            converged_=not stops,
         )
         if cautions:
             warnings.warn("; ".join(cautions), ConvergenceWarning, stacklevel=2)
@@ -214,21 +227,27 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             inner.setdefault(own, {})[rest] = params.pop(name)
         super().set_params(**params)
         for own, changes in inner.items():
-            part = self.engine if own == "engine" else getattr(self._engine(), own, None)
-            if not isinstance(part, Part):
-                raise InputError(f"GPM has no part {quote(own)} with parameters of its own at this engine")
-            setattr(self, own, part.with_params(**changes))
+            setattr(self, own, self._part(own, changes).with_params(**changes))
         return self
 
-    def _cutoff(self) -> Cutoff:
-        rate = _share("fdr", self.fdr)
-        return Cutoff(rate) if self.threshold is None else Cutoff(_share("threshold", self.threshold), "p")
+    def _part(self, own: str, changes: Iterable[str]) -> Part:
+        """Return the part behind a parameter: what was given, what its word stands for, or the engine's own."""
+        given = self.get_params(deep=False)
+        if isinstance(given.get(own), Part):
+            return cast(Part, given[own])
+        if own == "missing":
+            return resolve("missing", self.missing, MISSING, MissingPolicy)
+        part = getattr(self._engine(), own, None) if own in given else None
+        if not isinstance(part, Part):
+            raise InputError(f"GPM has no part {quote(own)} with parameters of its own at this engine")
+        if isinstance(self.engine, Engine):
+            name = f"{own}__{min(changes)}"
+            raise InputError(f"the engine is an object with parts of its own: set engine__{name}, not {name}")
+        return part
 
-    def _check_device(self) -> None:
-        if not isinstance(self.device, str) or self.device.split(":")[0] not in ("cpu", "cuda"):
-            raise InputError(f"device={quote(self.device)} is not cpu or cuda")
-        if self.device.startswith("cuda") and not torch.cuda.is_available():
-            raise InputError(f"device={quote(self.device)}, but torch finds no CUDA device; use device='cpu'")
+    def _cutoff(self) -> Cutoff:
+        rate = share("fdr", self.fdr)
+        return Cutoff(rate) if self.threshold is None else Cutoff(share("threshold", self.threshold), "p")
 
     def _engine(self) -> Engine:
         """Return the engine with the parts it was given."""
@@ -249,29 +268,11 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def _settings(self, engine: Engine) -> dict[str, Any]:
         """Return what repeats the fit: the parameters, and the parts as the engine has them."""
         plain = {k: v for k, v in self.get_params(deep=False).items() if k not in _PARTS}
-        parts = engine.get_params(deep=False) if isinstance(self.engine, str) else {}
-        if self.options is None:
-            parts.pop("options", None)
-        return plain | parts
+        return plain | (engine.get_params(deep=False) if isinstance(self.engine, str) else {})
 
-    def _seed(self) -> int:
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
-
-    def _constraints(self, table: Table) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the forbidden and the required pairs as positions."""
-        forbidden, required = _positions(table, self.forbid), _positions(table, self.require)
-        both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
-        if both:
-            a, b = (table.names[at] for at in min(both))
-            raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
-        return forbidden, required
-
-    def _store(self, found: Found, **learned: Any) -> None:
+    def _store(self, by_engine: Mapping[str, Any], **learned: Any) -> None:
         """Replace what the fit before has learned."""
-        learned |= {f"{name}_": value for name, value in found.learned.items()}
-        learned["n_iter_"] = found.n_iter
+        learned |= {f"{name}_": value for name, value in by_engine.items()}
         learned["n_features_in_"] = len(learned["table_"].schema)
         learned["feature_names_in_"] = np.array(learned["table_"].schema.names, dtype=object)
         for name in [name for name in self.__dict__ if name.endswith("_") and not name.startswith("_")]:
@@ -292,11 +293,16 @@ def fit(table: Any, **options: Any) -> MarkovNetwork:
     return network
 
 
-def _share(name: str, value: Any) -> float:
-    """Return a parameter that must be a number between 0 and 1."""
-    if not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise InputError(f"{name} must be between 0 and 1; got {quote(value)}")
-    return float(value)
+def _constraints(
+    table: Table, forbid: list[tuple[str, str]], require: list[tuple[str, str]]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the forbidden and the required pairs as positions."""
+    forbidden, required = positions(table, forbid), positions(table, require)
+    both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
+    if both:
+        a, b = (table.names[at] for at in min(both))
+        raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
+    return forbidden, required
 
 
 def _n_tests(problem: Problem) -> int:
@@ -316,23 +322,3 @@ def _cautions(stops: Sequence[Stop], names: tuple[str, ...]) -> tuple[str, ...]:
         if names[stop.variable] not in who:
             who.append(names[stop.variable])
     return tuple(f"{solver} stopped at its cap for {quote_all(who)}" for solver, who in by_solver.items())
-
-
-def _positions(table: Table, pairs: Sequence[tuple[str, str]] | None) -> NDArray[np.intp]:
-    """Return pairs of names as positions, the smaller first: (m, 2)."""
-    position = {name: at for at, name in enumerate(table.names)}
-    twin = table.schema.duplicates
-    found = []
-    for a, b in pairs or ():
-        for name in (a, b):
-            if name in twin:
-                raise InputError(
-                    f"{quote(name)} is a duplicate of {quote(twin[name])} and is not fitted; "
-                    f"forbid or require the edge with {quote(twin[name])}"
-                )
-            if name not in position:
-                raise InputError(f"no variable {quote(name)} to forbid or require an edge with")
-        if a == b:
-            raise InputError(f"{quote(a)} cannot have an edge with itself")
-        found.append(sorted((position[a], position[b])))
-    return np.unique(np.array(found, dtype=np.intp), axis=0) if found else no_pairs()

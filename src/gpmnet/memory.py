@@ -1,10 +1,8 @@
-"""Refuse a job that does not fit, instead of being killed in the middle of it."""
+"""How much memory is free, so that a job that does not fit is refused and not killed in the middle of it."""
 
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-
-from gpmnet.errors import InputError
 
 _FILES = {  # limit, usage, and what of the usage the kernel gives back when asked
     "v2": ("memory.max", "memory.current", "inactive_file"),
@@ -61,12 +59,3 @@ def _left(folder: Path, limit_name: str, usage_name: str, given_back: str) -> in
         entries = dict(line.split(None, 1) for line in statistics.read_text().splitlines() if " " in line)
         used -= int(entries.get(given_back, 0))
     return max(0, int(text) - max(0, used))
-
-
-def check_memory(needed: int, device: str, advice: str) -> None:
-    """Raise if a job needs more memory than is free; `advice` says what would fit."""
-    free = available_bytes(device)
-    if needed > free:
-        raise InputError(
-            f"this needs about {needed / 1e9:.1f} GB of memory on {device} and {free / 1e9:.1f} GB are free; {advice}"
-        )

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
-from gpmnet.errors import InputError, quote
+from gpmnet.errors import InputError, quote, with_article
 
 P = TypeVar("P")
 
@@ -82,4 +82,6 @@ def resolve(name: str, given: Any, known: Mapping[str, P], kind: type) -> P:
         return cast(P, given)
     if isinstance(given, str) and given in known:
         return known[given]
-    raise InputError(f"{name}={quote(given)} is not one of {', '.join(known)}, nor a {kind.__name__}")
+    raise InputError(
+        f"{name}={quote(given)} is not one of {', '.join(known)}, nor {with_article(kind.__name__)}"
+    )

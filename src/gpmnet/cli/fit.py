@@ -76,6 +76,10 @@ def fit(
 
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
+    deep = {"energy": energy, "objective": objective, "penalty": penalty, "checkpoint": checkpoint}
+    for name, value in deep.items():
+        if value is not None and engine == "local":
+            raise InputError(f"--{name} needs --engine deep")
     loaded = load_table(table, missing=missing, **reading.arguments())
     settings = {
         "engine": engine,

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpmnet.memory import available_bytes, check_memory
+from gpmnet.errors import InputError
+from gpmnet.memory import available_bytes
 from gpmnet.parts import Part
 from gpmnet.progress import Progress, silent
 from gpmnet.table import Encoded, Table
@@ -90,12 +91,15 @@ class Description:
     surfaces : list of ndarray
         Interaction of the log density on the grids of the two variables, of each pair that is to be shown.
     stops : tuple of Stop
+    n_iter : int
+        Rounds of the slowest solver behind this; 0 where there was none, or none that counts them.
     """
 
     omega: NDArray[np.float64]
     own: NDArray[np.float64]
     surfaces: list[NDArray[np.float32]]
     stops: tuple[Stop, ...] = ()
+    n_iter: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +115,7 @@ class Found(ABC):
     sign : ndarray
         -1, 0 (no single sign) or 1.
     n_iter : int
-        Rounds of the slowest of the engine's solvers.
+        Rounds of the slowest of the engine's solvers that count them.
     stops : tuple of Stop
         Solvers that ended at their cap; none if all converged.
     learned : mapping
@@ -173,4 +177,7 @@ def check_fits(engine: Engine, table: Table, device: str) -> None:
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
         fits, too_many = (middle, too_many) if engine.memory(n, levels[:middle]) <= free else (fits, middle)
-    check_memory(needed, device, f"about {fits:,} of these {len(levels):,} variables would fit")
+    raise InputError(
+        f"this needs about {needed / 1e9:.1f} GB of memory on {device} and {free / 1e9:.1f} GB are free; "
+        f"about {fits:,} of these {len(levels):,} variables would fit"
+    )

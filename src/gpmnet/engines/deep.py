@@ -92,10 +92,10 @@ class DeepEngine(Recipe, Engine):
 
         Forbidden pairs have no pairwise interaction; the pairwise interaction of required ones is not penalised.
         """
-        least = 2 * self.options.n_folds  # the smallest fold's model holds out one row and learns from another
-        if problem.n < least:
+        n_folds, n = self.options.n_folds, problem.n
+        if n < 2 * n_folds:  # a fold's model holds out one row and learns from another
             raise InputError(
-                f"engine='deep' with n_folds={self.options.n_folds} needs at least {least} rows; the table has {problem.n}"
+                f"the deep engine with n_folds={n_folds} needs at least {2 * n_folds} rows; the table has {n}"
             )
         order = table_order(problem.encoded.is_discrete)
         coordinates, h = _rows(problem)

@@ -17,7 +17,7 @@ from gpmnet.penalties import Penalty
 from gpmnet.selection.path import best_lam
 from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
 from gpmnet.solvers.checkpoint import Ended, Shelf
-from gpmnet.solvers.proximal import PairMasks, SparsePairwise
+from gpmnet.solvers.proximal import PairMasks, Solved, SparsePairwise
 from gpmnet.testing.learned import Fold
 
 LAMBDAS = tuple(float(x) for x in np.geomspace(6.0, 1.0, 8))
@@ -56,10 +56,12 @@ class Models:
         h = h[torch.randperm(len(h), generator=self.generator("path rows")).to(h.device)]
         kept = len(h) - max(1, int(self.recipe.options.held_out * len(h)))
         sparse, _ = self._sparse(h[:kept], "path")
+        steps = self.recipe.options.proximal_steps
 
         def fit(lam: float) -> None:
             self.problem.progress("penalty", LAMBDAS.index(lam), len(LAMBDAS))
-            sparse.fit(self._penalty(lam, kept, sparse), self.recipe.options.proximal_steps)
+            solved = sparse.fit(self._penalty(lam, kept, sparse))
+            self._note(f"FISTA along the path of lambda (proximal_steps={steps})", _ended(solved))
 
         # A loss 0.02 a variable worse than the best is past the turn of the path.
         lam, _ = best_lam(
@@ -85,11 +87,11 @@ class Models:
         penalty = self._penalty(lam, len(h), sparse)
 
         def solve() -> list[Ended]:
-            solved = sparse.fit(penalty, self.recipe.options.proximal_steps)
-            return [Ended(solved.steps, None if solved.converged else solved.worst)]
+            return [_ended(sparse.fit(penalty))]
 
         if self.recipe.base.has_pairs:
-            self._note("FISTA (proximal_steps={})", self.shelf.kept(name + " pairwise", pairwise, solve))
+            for ended in self.shelf.kept(name + " pairwise", pairwise, solve):
+                self._note(f"FISTA (proximal_steps={self.recipe.options.proximal_steps})", ended)
             base = SumEnergy(base, pairwise)
         base.requires_grad_(False)
         if self.recipe.energy.is_trained:
@@ -122,7 +124,9 @@ class Models:
                 found.append(ended(train(both, deep, h, slower, generator, self._track(name, 2))))
             return found
 
-        self._note("Adam (steps={})", self.shelf.kept(name + " deep", deep, learn))
+        phases = f"Adam (steps={options.steps})", f"Adam with the penalty (a third of steps={options.steps})"
+        for phase, end in zip(phases, self.shelf.kept(name + " deep", deep, learn), strict=False):
+            self._note(phase, end)
         self.problem.progress(f"train {name}", 1, 1)
         energy.requires_grad_(False)
         return energy
@@ -132,11 +136,10 @@ class Models:
         key = hashlib.blake2b(f"{self.problem.seed}\0{purpose}".encode(), digest_size=7).digest()
         return torch.Generator().manual_seed(int.from_bytes(key, "little"))
 
-    def _note(self, solver: str, ended: list[Ended]) -> None:
-        for end in ended:
-            self.n_iter = max(self.n_iter, end.steps)
-            if end.worst is not None:
-                self.stops.append((solver.format(end.steps), end.worst))
+    def _note(self, solver: str, ended: Ended) -> None:
+        self.n_iter = max(self.n_iter, ended.steps)
+        if ended.worst is not None:
+            self.stops.append((solver, ended.worst))
 
     def _track(self, name: str, phase: int) -> Track:
         report: Callable[[int, int, str], None] = lambda step, steps, note: self.problem.progress(  # noqa: E731
@@ -147,11 +150,22 @@ class Models:
     def _sparse(self, h: Tensor, name: str) -> tuple[SparsePairwise, PairwiseEnergy]:
         pairwise = self.recipe.base.pairs.build(self.coordinates, h, None)
         base, generator = NormalEnergy(self.coordinates).to(h), self.generator(f"{name} pairwise")
-        return SparsePairwise(base, pairwise, h, self.recipe.objective, self.masks, generator), pairwise
+        objective, steps = self.recipe.objective, self.recipe.options.proximal_steps
+        sparse = SparsePairwise(base, pairwise, h, objective, self.masks, generator, steps)
+        self._note(f"FISTA without interactions (proximal_steps={steps})", _ended(sparse.alone))
+        return sparse, pairwise
 
     def _penalty(self, lam: float, n: int, sparse: SparsePairwise) -> Penalty:
         penalty = self.recipe.penalty
         # First estimates in units of their noise, so that a pair at its noise has weight 1.
-        return penalty.at(penalty.lam * lam / n**0.5).fitted_to(
+        found = penalty.at(penalty.lam * lam / n**0.5).fitted_to(
             lambda: sparse.initial() / sparse.scales.noise * n**0.5
         )
+        if sparse.first is not None:
+            steps = self.recipe.options.proximal_steps
+            self._note(f"FISTA of first estimates (a third of proximal_steps={steps})", _ended(sparse.first))
+        return found
+
+
+def _ended(solved: Solved) -> Ended:
+    return Ended(solved.steps, None if solved.converged else solved.worst)

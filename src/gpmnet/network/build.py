@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +71,7 @@ def build_network(
     shown : ndarray of int
         Positions of the edges that have a surface, increasing.
     facts : Facts
-        What else is known of the run; the schema is that of the table.
+        What else is known of the run, the table's schema included.
 
     Returns
     -------
@@ -100,7 +99,7 @@ def build_network(
         table.n_rows,
         cutoff,
         Shapes(_axes(table, pairs.take(shown), names), shown, tuple(described.surfaces)),
-        replace(facts, schema=table.schema),
+        facts,
     )
     return network, _omega_matrix(joined, _diagonal(table, described.own, names))
 

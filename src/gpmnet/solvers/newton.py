@@ -10,6 +10,7 @@ from torch import Tensor
 
 _LARGEST_MOVE = 2.0  # of what `reach` measures, in one step of a problem that is not convex
 _SMALLEST_STEP = 1e-7  # of any coefficient
+_SMALLEST_GAIN = 1e3  # of a step, in units of the loss's rounding
 
 
 class SmoothLoss(Protocol):
@@ -37,7 +38,8 @@ class Minimum:
     ----------
     theta : Tensor of shape (b, m, p)
     converged : Tensor of bool, shape (b,)
-        Whether the last step of each problem was all but 0.
+        Whether each problem ended at a stationary point: its last Newton step was all but 0, or it promised a gain
+        too small for the loss to show.
     n_steps : int
     """
 
@@ -49,10 +51,12 @@ class Minimum:
 def minimise(loss: SmoothLoss, start: Tensor, most_steps: int) -> Minimum:
     """Return minimisers by damped Newton steps, at most `most_steps`, for all problems of a batch at once."""
     theta, reached = start, loss.loss(start)
-    converged, n_steps = torch.zeros_like(reached, dtype=torch.bool), 0
-    while n_steps < most_steps and not bool(converged.all()):
+    settled, n_steps = torch.zeros_like(reached, dtype=torch.bool), 0
+    stalled = settled
+    while n_steps < most_steps and not bool(settled.all()):
         n_steps += 1
-        step = _newton_step(loss, theta)
+        whole, gain = _newton_step(loss, theta)
+        step = whole
         for _ in range(30):  # halve the step of the problems that it would make worse
             tried = loss.loss(theta + step)
             worse = ~(tried <= reached + 1e-12)
@@ -63,12 +67,25 @@ def minimise(loss: SmoothLoss, start: Tensor, most_steps: int) -> Minimum:
             step = torch.where(worse[:, None, None], 0.0, step)
             tried = torch.where(worse, reached, tried)
         theta, reached = theta + step, tried
-        converged = step.abs().amax(dim=(1, 2)) < _SMALLEST_STEP
-    return Minimum(theta, converged, n_steps)
+        settled = _is_small(step)
+        # Halved to nothing although there was something to gain.
+        rounding = torch.finfo(theta.dtype).eps * (1 + reached.abs())
+        stalled = settled & ~_is_small(whole) & ~(gain <= _SMALLEST_GAIN * rounding)
+    return Minimum(theta, settled & ~stalled, n_steps)
 
 
-def _newton_step(loss: SmoothLoss, theta: Tensor) -> Tensor:
+def _is_small(step: Tensor) -> Tensor:
+    return step.abs().amax(dim=(1, 2)) < _SMALLEST_STEP
+
+
+def _newton_step(loss: SmoothLoss, theta: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the step (b, m, p), and by how much the loss would fall along its gradient (b,)."""
     gradient, hessian = loss.derivatives(theta)
+    step = _downhill(loss, theta, gradient, hessian)
+    return step, -(gradient * step.flatten(1)).sum(dim=1)
+
+
+def _downhill(loss: SmoothLoss, theta: Tensor, gradient: Tensor, hessian: Tensor) -> Tensor:
     if loss.convex:
         factor = torch.linalg.cholesky(hessian)
         return -torch.cholesky_solve(gradient[..., None], factor).reshape(theta.shape)

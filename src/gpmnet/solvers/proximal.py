@@ -81,7 +81,7 @@ class Solved:
         Whether it ended because nothing moved any more, not because of the most steps.
     gap : Tensor of shape (d, d)
         How far each pair's block is from being stationary: the distance of 0 from the subdifferential, in standard
-        errors of the block's gradient.
+        errors of the block's gradient. Without interactions the diagonal has the slopes of each variable's own terms.
     """
 
     steps: int
@@ -90,7 +90,7 @@ class Solved:
 
     @property
     def worst(self) -> int:
-        """The variable whose pairs are farthest from being stationary."""
+        """The variable whose terms are farthest from being stationary."""
         return int(self.gap.square().sum(dim=1).argmax())
 
 
@@ -107,6 +107,15 @@ class SparsePairwise:
     masks : PairMasks
     generator : torch.Generator
         On the CPU.
+    most_steps : int
+        Steps after which a fit ends, converged or not.
+
+    Attributes
+    ----------
+    alone : Solved
+        How the fit without interactions ended, at which the units of the pairs are taken.
+    first : Solved or None
+        How the fit behind `initial` ended; None if there was none.
 
     Notes
     -----
@@ -121,19 +130,25 @@ class SparsePairwise:
         objective: Objective,
         masks: PairMasks,
         generator: torch.Generator,
+        most_steps: int = MOST_STEPS,
     ) -> None:
         self.pairwise, self.energy = pairwise, SumEnergy(base, pairwise)
-        self.h, self.objective, self.generator = h, objective, generator
+        self.h, self.objective, self.generator, self.most_steps = h, objective, generator, most_steps
         self.closed, self.free = masks.closed, masks.free
         self.seed = int(torch.randint(2**31, (), generator=generator))
         self.step = 1.0
+        self.first: Solved | None = None
         self._initial: Tensor | None = None
         self.scales = _scales(pairwise, h)
-        self.fit(None)
+        self.alone = self.fit(None)
         self.scales.noise = self._noise().clamp(min=1e-6)
 
-    def fit(self, penalty: Penalty | None, most_steps: int = MOST_STEPS) -> Solved:
-        """Minimise from where the parameters are; None allows no interactions, only each variable's own terms."""
+    def fit(self, penalty: Penalty | None, most_steps: int | None = None) -> Solved:
+        """Minimise from where the parameters are; None allows no interactions, only each variable's own terms.
+
+        `most_steps` is that of all fits unless given.
+        """
+        most_steps = self.most_steps if most_steps is None else most_steps
         x = self._read()
         y, momentum = [part.clone() for part in x], 1.0
         steps, converged = 0, False
@@ -159,10 +174,13 @@ class SparsePairwise:
         return float(_mean(self._losses(h)))
 
     def initial(self) -> Tensor:
-        """Return the norms of a fit that is hardly penalised, for adaptive weights: (d, d). It is made once."""
+        """Return the norms of a fit that is hardly penalised, for adaptive weights: (d, d).
+
+        It is made once, with a third of the steps: it is a start.
+        """
         if self._initial is None:
             before, step = self._read(), self.step
-            self.fit(L1(0.3 * len(self.h) ** -0.5), most_steps=100)
+            self.first = self.fit(L1(0.3 * len(self.h) ** -0.5), max(1, self.most_steps // 3))
             self._initial = self.norms()
             self._write(before)
             self.step = step
@@ -174,10 +192,12 @@ class SparsePairwise:
         return self._norms(self._read()[0])
 
     def _gaps(self, x: list[Tensor], penalty: Penalty | None) -> Tensor:
-        """Return `Solved.gap` at x; 0 where no interactions are allowed."""
+        """Return `Solved.gap` at x."""
+        pairs, own, own_levels = self._loss_and_gradient(x)[1]
         if penalty is None:
-            return torch.zeros_like(self.scales.noise)
-        theta, slope = x[0], 2 * self._loss_and_gradient(x)[1][0]  # each pair stands twice in the matrix
+            alone: Tensor = torch.diag(self._own_norms(own, own_levels)) * len(self.h) ** 0.5
+            return alone
+        theta, slope = x[0], 2 * pairs  # each pair stands twice in the matrix
         norms, noise = self._norms(theta), self.scales.noise
         rate: Tensor = (noise * penalty.derivative(norms / noise)).masked_fill(self.free, 0.0)
         pull = self._norms(slope + theta * self._spread(rate / norms.clamp(min=1e-12)))
@@ -273,6 +293,13 @@ class SparsePairwise:
 
     def _norms(self, theta: Tensor) -> Tensor:
         return _block_sums(theta.square(), self.pairwise.variable, len(self.closed)).clamp(min=0).sqrt()
+
+    def _own_norms(self, own: Tensor, levels: Tensor) -> Tensor:
+        """Return the norms (d,) of each variable's own coefficients, (dc, K + 1) and (sum(levels - 1),)."""
+        variable = self.pairwise.variable[len(self.pairwise.variable) - len(levels) :]
+        squares = own.new_zeros(len(self.closed)).index_add(0, variable, levels.square())
+        squares[: len(own)] = own.square().sum(dim=1)
+        return squares.sqrt()
 
     def _spread(self, blocks: Tensor) -> Tensor:
         """Return a (d, d) matrix with each entry repeated over its block: (P, P)."""

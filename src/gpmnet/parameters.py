@@ -1,0 +1,105 @@
+"""The estimator's parameters: what was given is checked, and becomes what a fit needs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from gpmnet.errors import InputError, quote
+from gpmnet.table import Table
+
+
+def share(name: str, value: Any) -> float:
+    """Return a parameter that must be a number between 0 and 1.
+
+    >>> share("fdr", np.float32(0.5))
+    0.5
+    """
+    if not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise InputError(f"{name} must be between 0 and 1; got {quote(value)}")
+    return float(value)
+
+
+def check_device(device: Any) -> None:
+    """Raise unless a device is a processor, or a CUDA device that torch finds."""
+    unknown = InputError(f"device={quote(device)} is not cpu or cuda")
+    if not isinstance(device, str):
+        raise unknown
+    try:
+        found = torch.device(device)
+    except RuntimeError:
+        raise unknown from None
+    if found.type not in ("cpu", "cuda"):
+        raise unknown
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device={quote(device)}, but torch finds no CUDA device; use device='cpu'")
+    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+        raise InputError(f"device={quote(device)}, but torch finds {torch.cuda.device_count()} CUDA devices")
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed: a whole number as it is, else one drawn from a source of random numbers.
+
+    >>> seed_of(np.int64(3))
+    3
+    """
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if not isinstance(random_state, bool):
+        try:
+            return int(check_random_state(random_state).randint(2**31))
+        except ValueError:
+            pass
+    raise InputError(
+        f"random_state must be a whole number, a RandomState, a Generator or None; got {quote(random_state)}"
+    )
+
+
+def name_pairs(name: str, given: Any) -> list[tuple[str, str]]:
+    """Return a parameter that must be a collection of pairs of names, or None.
+
+    >>> name_pairs("forbid", np.array([["a", "b"]]))
+    [('a', 'b')]
+    """
+    if given is None:
+        return []
+    pairs = given.tolist() if isinstance(given, np.ndarray) else given
+    if not _is_collection(pairs) or not all(_is_pair(pair) for pair in pairs):
+        raise InputError(f"{name} must be a list of pairs of names, as in [('a', 'b')]; got {quote(given)}")
+    return [(str(a), str(b)) for a, b in pairs]
+
+
+def _is_collection(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str)
+
+
+def _is_pair(pair: Any) -> bool:
+    return _is_collection(pair) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
+
+
+def positions(table: Table, pairs: list[tuple[str, str]]) -> NDArray[np.intp]:
+    """Return pairs of names as positions among a table's variables, the smaller first: (m, 2)."""
+    position = {name: at for at, name in enumerate(table.names)}
+    twin = table.schema.duplicates
+    found = []
+    for a, b in pairs:
+        for name in (a, b):
+            if name in twin:
+                raise InputError(
+                    f"{quote(name)} is a duplicate of {quote(twin[name])} and is not fitted; "
+                    f"forbid or require the edge with {quote(twin[name])}"
+                )
+            if name not in position:
+                raise InputError(f"no variable {quote(name)} to forbid or require an edge with")
+        if a == b:
+            raise InputError(f"{quote(a)} cannot have an edge with itself")
+        found.append(sorted((position[a], position[b])))
+    return np.unique(np.array(found, dtype=np.intp).reshape(-1, 2), axis=0)
