@@ -1,5 +1,7 @@
 """The estimator: scikit-learn's contract, names, reproducibility, masks, duplicates, refusals."""
 
+from dataclasses import fields, is_dataclass, replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,13 +14,20 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gpmnet
 from gpmnet import GPM
+from gpmnet.energies import Pairwise
 from gpmnet.engines import ENGINES
+from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.deep_options import DeepOptions
-from gpmnet.engines.local import LocalOptions
+from gpmnet.engines.local import LocalFound, LocalOptions
 from gpmnet.errors import InputError
+from gpmnet.network import Origin
+from gpmnet.network.facts import plain_value
 from gpmnet.nodes.models import NodeOptions
+from gpmnet.parts import Part
+from gpmnet.penalties import SCAD
 from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.simulate import simulate
+from gpmnet.table import DropRows
 
 QUICK = DeepOptions(steps=2, lam=2.0, most_pairs=10)
 ESTIMATORS = [GPM(), GPM("deep", options=QUICK), GPM("deep", energy="pairwise", options=QUICK)]
@@ -221,16 +230,69 @@ def test_threshold_instead_of_rate():
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"missing": "guess"}, "missing='guess'"),
         ({"device": "cuda:99"}, "cuda"),
+        ({"device": "cpu:zz"}, "device='cpu:zz' is not cpu or cuda"),
+        ({"device": "mps"}, "device='mps' is not cpu or cuda"),
+        ({"device": 0}, "device='0' is not cpu or cuda"),
+        ({"forbid": ("a", "b")}, r"forbid must be a list of pairs of names, as in \[\('a', 'b'\)\]; got "),
+        ({"forbid": "ab"}, "forbid must be a list of pairs of names"),
+        ({"forbid": ["ab"]}, "forbid must be a list of pairs of names"),
+        ({"forbid": [("a",)]}, "forbid must be a list of pairs of names"),
+        ({"forbid": [("a", 1)]}, "forbid must be a list of pairs of names"),
+        ({"require": np.array(["a", "b"])}, "require must be a list of pairs of names"),
+        ({"require": np.array(3)}, "require must be a list of pairs of names"),
+        ({"require": 3}, "require must be a list of pairs of names, .*; got '3'"),
+        ({"random_state": "a"}, "random_state must be a whole number, a RandomState, .*; got 'a'"),
+        ({"random_state": True}, "random_state must be"),
+        ({"random_state": np.bool_(True)}, "random_state must be"),
+        ({"random_state": 1.5}, "random_state must be"),
+        ({"engine": "deep", "energy": "resnet"}, "nor an EnergyFamily$"),
     ],
 )
 def test_bad_parameters(parameters, words):
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as caught:
         GPM(**parameters).fit(chain())
+    assert "\n" not in str(caught.value)
+
+
+def test_an_origin_is_checked_before_the_table_is_read():
+    with pytest.raises(InputError, match=r"^origin must be a gpmnet.network.Origin; got a str$"):
+        GPM().fit("no such file.csv", origin="x")
+    assert GPM().fit(chain(), origin=Origin("x")).network_.facts.origin.source == "x"
+
+
+@pytest.mark.parametrize(
+    "given", [np.array([["a", "b"]]), [["a", "b"]], {("a", "b")}, [frozenset("ab")]], ids=repr
+)
+def test_pairs_may_come_in_any_collection(given):
+    assert frozenset("ab") not in edges(GPM(fdr=0.01, forbid=given).fit(chain()))
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_a_source_of_random_numbers_gives_the_seed(make):
+    seeds = [GPM(random_state=make(3)).fit(chain()).network_.facts.seed for _ in range(2)]
+    assert seeds[0] == seeds[1] != GPM(random_state=make(4)).fit(chain()).network_.facts.seed
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        (GPM(), LocalOptions()),
+        (GPM(options=LocalOptions(alpha_enter=0.02)), LocalOptions(alpha_enter=0.02)),
+        (GPM("deep", energy="pairwise"), DeepOptions()),
+        (GPM("deep", options=QUICK), QUICK),
+        (GPM(DeepEngine(QUICK)), QUICK),
+    ],
+)
+def test_the_facts_hold_every_setting_given_or_not(model, options):
+    settings = model.fit(chain(60)).network_.facts.settings
+    held = settings["engine"] if isinstance(model.engine, Part) else settings
+    assert held["options"] == plain_value(options)
+    assert settings["random_state"] == 0
 
 
 def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch):
     monkeypatch.setattr("gpmnet.engines.base.available_bytes", lambda device: 10**6)
-    monkeypatch.setattr("gpmnet.memory.available_bytes", lambda device: 10**6)
     with pytest.raises(InputError, match=r"needs about 0.5 GB of memory on cpu .* variables would fit"):
         GPM().fit(chain())
 
@@ -258,7 +320,43 @@ def test_a_fit_that_fails_leaves_the_one_before():
     assert model.n_features_in_ == len(model.network_.names) == 4
 
 
-def test_every_number_of_a_part_is_reachable_by_name():
+def all_settings(part, before):
+    """Yield (nested name, value) of every field of a part, of parts in it, and so on."""
+    for field in fields(part):
+        name, value = f"{before}__{field.name}", getattr(part, field.name)
+        yield name, value
+        if is_dataclass(value):
+            assert isinstance(value, Part), (
+                f"{name} is a {type(value).__name__}, whose numbers nobody can set"
+            )
+            yield from all_settings(value, name)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_number_of_a_part_is_reachable_by_name(engine):
+    parts = {field.name: getattr(ENGINES[engine](), field.name) for field in fields(ENGINES[engine])}
+    names = set(parts)
+    for own, part in parts.items():
+        assert isinstance(part, Part)
+        for name, value in all_settings(part, own):
+            model = GPM(engine).set_params(**{name: value})
+            assert getattr(model, own) == part
+            assert model.get_params()[name] == value
+            names.add(name)
+            whole = GPM(ENGINES[engine]()).set_params(**{f"engine__{name}": value})
+            assert whole.engine == ENGINES[engine]()
+    expected = {"options__alpha_enter", "options__design__ridge", "options__node__newton_steps"}
+    if engine == "deep":
+        expected = {
+            "options__base__n_functions",
+            "options__local__design__ridge",
+            "energy__hidden",
+            "penalty__a",
+        }
+    assert names > expected
+
+
+def test_a_nested_number_is_set_on_a_copy():
     model = GPM().set_params(
         options__alpha_enter=0.001, options__node__newton_steps=7, options__rule__min_information=0.3
     )
@@ -274,9 +372,30 @@ def test_every_number_of_a_part_is_reachable_by_name():
     assert pipeline[-1].options.most_neighbors == 3
 
 
+def test_the_base_of_the_deep_engine_is_reachable_by_name():
+    model = GPM("deep").set_params(options__base__n_functions=4)
+    assert model.options.base == Pairwise(4)
+    with pytest.raises(InputError, match="Normal has no parameter 'n_functions'"):
+        model.set_params(options__base="normal").set_params(options__base__n_functions=4)
+
+
+def test_a_policy_for_gaps_is_reachable_by_name():
+    assert GPM(missing=DropRows()).set_params(missing__least=5).missing == DropRows(5)
+    assert GPM(missing="drop").set_params(missing__least=5).missing == DropRows(5)
+    with pytest.raises(InputError, match="RefuseGaps has no parameter 'least'"):
+        GPM().set_params(missing__least=5)
+
+
+def test_parts_of_an_engine_object_are_set_through_it():
+    with pytest.raises(InputError, match="set engine__penalty__a, not penalty__a"):
+        GPM(DeepEngine()).set_params(penalty__a=4.0)
+    assert GPM(DeepEngine()).set_params(engine__penalty__a=4.0).engine == DeepEngine(penalty=SCAD(a=4.0))
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
+        ({"base__n_functions": 4}, "no part 'base'"),
         ({"options__nonsense": 1}, "LocalOptions has no parameter 'nonsense'"),
         ({"options__node__nonsense": 1}, "NodeOptions has no parameter 'nonsense'"),
         ({"options__alpha_enter__x": 1}, "alpha_enter is '0.01' and has no parameters"),
@@ -314,3 +433,9 @@ def test_newtons_method_says_where_it_stopped():
         model = GPM(options=LocalOptions(node=NodeOptions(newton_steps=1))).fit(drawn)
     assert not model.converged_
     assert model.n_iter_ >= 1
+
+
+def test_rounds_of_what_describes_the_edges_count(monkeypatch):
+    plain = LocalFound.describe
+    monkeypatch.setattr(LocalFound, "describe", lambda *given: replace(plain(*given), n_iter=1000))
+    assert GPM().fit(chain()).n_iter_ == 1000

@@ -48,6 +48,7 @@ def test_fit_writes_everything_and_says_what_it_found(table, tmp_path):
     assert nx.read_graphml(out / "network.graphml").edges == nx.Graph([("a", "=b,1")]).edges
     about = json.loads((out / "run.json").read_text())
     assert about["settings"]["random_state"] == about["seed"] == 1
+    assert about["settings"]["options"]["alpha_enter"] == 0.01
     assert about["versions"]["torch"]
     assert about["command"][0] == "fit"
     assert network.facts.to_dict() == about
@@ -112,6 +113,11 @@ def test_forbidden_and_required_pairs_come_from_files(table, tmp_path):
         (["--forbid", "nope.csv"], "'nope.csv' cannot be read"),
         (["--missing", "guess"], "missing='guess'"),
         (["--device", "cuda"], "no CUDA device"),
+        (["--device", "cpu:zz"], "device='cpu:zz' is not cpu or cuda"),
+        (["--checkpoint", "models"], "--checkpoint needs --engine deep"),
+        (["--energy", "mlp"], "--energy needs --engine deep"),
+        (["--objective", "mixed"], "--objective needs --engine deep"),
+        (["--penalty", "scad"], "--penalty needs --engine deep"),
     ],
 )
 def test_mistakes_leave_nothing_behind(table, tmp_path, arguments, words):

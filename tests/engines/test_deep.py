@@ -216,9 +216,31 @@ def test_what_was_learned_and_where_solvers_stopped_is_reported():
     capped = DeepEngine(DeepOptions(steps=3, lam=2.0)).fit(Problem(encoded))
     assert [stop.solver for stop in capped.stops].count("Adam (steps=3)") == 3  # two folds, and all rows
     short = DeepEngine(DeepOptions(lam=2.0, proximal_steps=2), "pairwise").fit(Problem(encoded))
-    assert [stop.solver for stop in short.stops] == ["FISTA (proximal_steps=2)"] * 3
+    pairs = [stop for stop in short.stops if stop.solver == "FISTA (proximal_steps=2)"]
+    assert len(pairs) == 3
+    assert "alone" not in {encoded.names[stop.variable] for stop in pairs}
+    assert {stop.solver for stop in short.stops} - {pairs[0].solver} == {
+        "FISTA without interactions (proximal_steps=2)"
+    }
     assert all(0 <= stop.variable < 5 for stop in short.stops)
-    assert "alone" not in {encoded.names[stop.variable] for stop in short.stops}
+
+
+def test_the_second_phase_of_training_is_told_by_the_setting_that_caps_it():
+    encoded = load_table(simulate("parity", d=3, n=300, seed=0).frame()).encode(0)
+    found = DeepEngine(DeepOptions(steps=60, lam=2.0)).fit(Problem(encoded))
+    assert {stop.solver for stop in found.stops} == {
+        "Adam (steps=60)", "Adam with the penalty (a third of steps=60)",
+    }  # fmt: skip
+
+
+def test_the_fits_behind_lambda_and_adaptive_weights_are_told_at_their_caps():
+    encoded = load_table(mixed_frame(150), kinds=KINDS).encode(0)
+    found = DeepEngine(DeepOptions(proximal_steps=6), "pairwise", penalty="adaptive").fit(Problem(encoded))
+    assert {stop.solver for stop in found.stops} >= {
+        "FISTA along the path of lambda (proximal_steps=6)",
+        "FISTA of first estimates (a third of proximal_steps=6)",
+    }
+    assert found.n_iter >= 6
 
 
 def test_the_published_base_runs():
@@ -243,7 +265,7 @@ def test_options_of_the_other_engine_are_refused():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"base": "none"}, {"lam": -1.0}, {"lam": float("nan")}, {"n_folds": 1}, {"steps": -1}, {"checkpoint": 3},
+        {"lam": -1.0}, {"lam": float("nan")}, {"n_folds": 1}, {"steps": -1}, {"checkpoint": 3},
         {"batch": 0}, {"batch": "many"}, {"patience": 0}, {"omega_rows": 1.5}, {"most_pairs": 0},
         {"learning_rate": 0.0}, {"held_out": 0.0}, {"held_out": 1.0}, {"local": None},
     ],
@@ -251,6 +273,22 @@ def test_options_of_the_other_engine_are_refused():
 def test_wrong_options_are_refused_by_name(wrong):
     with pytest.raises(InputError, match=f"DeepOptions: {next(iter(wrong))} must be"):
         DeepOptions(**wrong)
+
+
+@pytest.mark.parametrize("wrong", ["none", 3, MLP()])
+def test_a_wrong_base_is_refused_by_name(wrong):
+    with pytest.raises(InputError, match=r"^base=.* is not one of pairwise, normal, nor a BaseFamily$"):
+        DeepOptions(base=wrong)
+
+
+@pytest.mark.parametrize(("n", "n_folds"), [(2, 2), (3, 2), (9, 5), (19, 10)])
+def test_fewer_than_two_rows_a_fold_are_refused(n, n_folds):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 2)), columns=["a", "b"])
+    words = f"^the deep engine with n_folds={n_folds} needs at least {2 * n_folds} rows; the table has {n}$"
+    with pytest.raises(InputError, match=words):
+        GPM("deep", options=DeepOptions(n_folds=n_folds)).fit(
+            frame, kinds={"a": "continuous", "b": "continuous"}
+        )
 
 
 @pytest.mark.parametrize("n", [4, 9])

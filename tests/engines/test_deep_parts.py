@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from gpmnet.energies import ENERGIES, MLP, DeepKernel, EnergyFamily, Pairwise
+from gpmnet.energies import BASES, ENERGIES, MLP, DeepKernel, EnergyFamily, Normal, Pairwise
 from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.errors import InputError
@@ -30,6 +30,7 @@ REGISTRIES = {
 }
 PARTS = [part for known, _ in REGISTRIES.values() for part in known.values()]
 PARTS += [
+    *BASES.values(),
     Hyvarinen(),
     PseudoLikelihood(),
     Marginalisation(),
@@ -93,6 +94,16 @@ def test_the_numbers_of_an_engine_are_reached_through_its_parts():
     assert published.objective == Mixed(discrete=Marginalisation(math.inf, 0.0))
     with pytest.raises(InputError, match=r"SCAD has no parameter .gamma."):
         DeepEngine().with_params(penalty__gamma=2.0)
+
+
+def test_a_base_is_a_part_and_an_energy_of_pairs_its_own_base():
+    assert DeepOptions(base="normal") == DeepOptions(base=Normal())
+    assert DeepOptions() == DeepOptions(base=Pairwise())
+    rich = DeepOptions().with_params(base__n_functions=5)
+    assert DeepEngine(rich).base == Pairwise(5)
+    assert DeepEngine(rich, "pairwise").base == Pairwise(3)
+    plain = DeepEngine(DeepOptions(base="normal")).base
+    assert (plain, plain.has_pairs, plain.pairs) == (Normal(), False, Pairwise())
 
 
 @pytest.mark.parametrize(

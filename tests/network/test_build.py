@@ -69,7 +69,7 @@ def chosen(found):
 
 @pytest.fixture
 def built(table, found, chosen):
-    facts = Facts(settings={"fdr": 0.05}, seed=3, origin=Origin("toy.csv"))
+    facts = Facts(table.schema, settings={"fdr": 0.05}, seed=3, origin=Origin("toy.csv"))
     described = found.describe(chosen.is_edge, SHOWN)
     return build_network(table, found, chosen, described, SHOWN, Cutoff(0.05), facts)
 
@@ -138,7 +138,9 @@ def test_large_networks_are_sparse_and_have_no_shapes(monkeypatch, table, found,
     shown = shown_edges(len(VARIABLES), chosen, found.strength)
     assert shown.tolist() == []
     described = found.describe(chosen.is_edge, shown)
-    network, omega = build_network(table, found, chosen, described, shown, Cutoff(0.01, "p"), Facts())
+    network, omega = build_network(
+        table, found, chosen, described, shown, Cutoff(0.01, "p"), Facts(table.schema)
+    )
     assert isinstance(omega, csr_array)
     np.testing.assert_array_equal(omega.toarray(), built[1])
     assert isinstance(network.adjacency, csr_array)

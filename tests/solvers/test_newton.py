@@ -60,3 +60,35 @@ def test_a_cap_is_told_for_the_problems_that_it_stopped(most):
     found = minimise(Quartic([0.3, 50.0]), start(2), most)
     assert found.n_steps == most
     assert found.converged.tolist() == [True, False]
+
+
+class Misled(Quartic):
+    """Derivatives that point uphill: no step of any length makes the loss less."""
+
+    def derivatives(self, theta):
+        gradient, hessian = super().derivatives(theta)
+        return -gradient, hessian
+
+
+def test_a_line_search_that_fails_is_not_a_minimum():
+    found = minimise(Misled([0.3, 50.0]), start(2), 100)
+    assert found.theta.flatten().tolist() == [0.3, 0.3]
+    assert found.converged.tolist() == [True, False]
+    assert found.n_steps == 1
+
+
+class Coarse(Quartic):
+    """A loss in single precision, whose rounding hides what is left to gain."""
+
+    def __init__(self, target):
+        super().__init__(target)
+        self.target = self.target.float()
+
+    def loss(self, theta):
+        return super().loss(theta) + 1000 + 1e-3 * (theta[:, 0, 0] != 0.3)
+
+
+def test_a_gain_that_the_loss_cannot_show_is_none():
+    found = minimise(Coarse([0.301, 3.0]), start(2).float(), 1)
+    assert found.theta[0].item() == pytest.approx(0.3)
+    assert found.converged.tolist() == [True, False]

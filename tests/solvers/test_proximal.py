@@ -33,16 +33,16 @@ def mixed_rows(n=600, seed=0, dtype=DOUBLE):
 TRUE = {(0, 1), (1, 2), (0, 3)}
 
 
-def sparse_fit(coordinates, h, objective="mixed", closed=(), free=(), n_functions=3, seed=0):
+def sparse_fit(coordinates, h, objective="mixed", closed=(), free=(), n_functions=3, most_steps=300):
     d = coordinates.n_variables
     masks = torch.zeros((2, d, d), dtype=torch.bool)
     for mask, pairs in zip(masks, (closed, free), strict=True):
         for a, b in pairs:
             mask[a, b] = mask[b, a] = True
     pairwise = PairwiseEnergy(coordinates, Pairwise(n_functions)).to(h)
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     base = NormalEnergy(coordinates).to(h)
-    return SparsePairwise(base, pairwise, h, OBJECTIVES[objective], PairMasks(*masks), generator)
+    return SparsePairwise(base, pairwise, h, OBJECTIVES[objective], PairMasks(*masks), generator, most_steps)
 
 
 def block_norms(matrix, variable, d):
@@ -135,6 +135,26 @@ def test_the_reported_gap_is_the_distance_from_the_subdifferential():
     again = sparse.fit(rho)
     assert again.converged
     assert float(again.gap.max()) < 0.1 < float(solved.gap.max())
+
+
+def test_the_fits_behind_units_and_first_estimates_say_how_they_ended(monkeypatch):
+    coordinates, h = mixed_rows()
+    sparse = sparse_fit(coordinates, h)
+    assert sparse.alone.converged
+    assert sparse.first is None
+    sparse.initial()
+    assert sparse.first.converged
+    monkeypatch.setattr(module, "_TOLERANCE", 0.0)
+    short = sparse_fit(coordinates, h, most_steps=5)
+    loss = short.objective(short.energy, h, torch.Generator().manual_seed(short.seed)).mean()
+    own, levels = torch.autograd.grad(loss, [short.pairwise.own, short.pairwise.own_levels])
+    slopes = [*(own @ short.scales.own_root).norm(dim=1), levels[:1].norm(), levels[1:].norm()]
+    torch.testing.assert_close(short.alone.gap, torch.diag(torch.stack(slopes)) * len(h) ** 0.5)
+    assert (short.alone.steps, short.alone.converged) == (5, False)
+    assert short.alone.worst == int(torch.stack(slopes).argmax()) > 0
+    assert float(short.norms().max()) == 0
+    short.initial()
+    assert (short.first.steps, short.first.converged) == (1, False)
 
 
 def test_a_large_level_gives_the_empty_graph_and_a_sensible_one_the_graph():
