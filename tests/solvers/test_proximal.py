@@ -137,7 +137,7 @@ def test_the_reported_gap_is_the_distance_from_the_subdifferential():
     assert float(again.gap.max()) < 0.1 < float(solved.gap.max())
 
 
-def test_a_large_level_gives_the_empty_graph_and_a_sensible_one_the_graph():
+def test_a_large_lambda_gives_the_empty_graph_and_a_sensible_one_the_graph():
     coordinates, h = mixed_rows(n=2000)
     sparse = sparse_fit(coordinates, h)
     slopes = block_norms(gradient(sparse), sparse.pairwise.variable, coordinates.n_variables).to(h)
