@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -60,6 +60,7 @@ class Scores:
         return math.sqrt(math.pi / 2) * torch.exp(-0.5 * self.z.square())
 
 
+@runtime_checkable
 class ColumnFunction(Protocol):
     """A smooth function of a normal score; every method returns the shape of the scores."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,14 +18,19 @@ from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
 from gpmnet.nodes.surfaces import SurfaceCollector
 from gpmnet.parts import Part
 from gpmnet.progress import Progress
-from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, search
-from gpmnet.searching.screen import Hits, candidate_lists, panels, residual_panels, screen
+from gpmnet.searching.candidates import (
+    Constraints,
+    ScreenOptions,
+    close_pairs,
+    search_all_pairs,
+    search_screened,
+)
+from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.two_ended import TwoEnded
-from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests, trimmed
+from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
 from gpmnet.testing.design import DesignOptions, Designs
 from gpmnet.testing.double_residual import DoubleResidual
-from gpmnet.testing.residuals import whitened_residuals
 
 _PAIRS = 2048  # tested at a time
 
@@ -52,8 +55,8 @@ class LocalOptions(Part):
         Candidates of a node kept by the screen.
     most_neighbors : int
         Largest neighborhood.
-    design : DesignOptions or None
-        Flexibility of the regressions; None lets the number of cosines grow with the rows, 2 n^0.15.
+    design : DesignOptions
+        Flexibility of the regressions.
     test : ConditionalTest
         The test of a pair given a set.
     rule : PairRule
@@ -69,14 +72,15 @@ class LocalOptions(Part):
     alpha_screen: float = 0.1
     most_candidates: int = 32
     most_neighbors: int = 12
-    design: DesignOptions | None = None
+    design: DesignOptions = field(default_factory=DesignOptions)
     test: ConditionalTest = field(default_factory=DoubleResidual)
     rule: PairRule = field(default_factory=TwoEnded)
     node: NodeOptions = field(default_factory=NodeOptions)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.functions, tuple) or not self.functions:
+        functions = self.functions if isinstance(self.functions, tuple) else ()
+        if not functions or not all(isinstance(function, ColumnFunction) for function in functions):
             raise InputError(
                 f"LocalOptions: functions must be a tuple of column functions; got {quote(self.functions)}"
             )
@@ -88,12 +92,7 @@ class LocalOptions(Part):
         check_type(self, "test", ConditionalTest)
         check_type(self, "rule", PairRule)
         check_type(self, "node", NodeOptions)
-        if self.design is not None:
-            check_type(self, "design", DesignOptions)
-
-    def design_for(self, n: int) -> DesignOptions:
-        """Return the flexibility of the regressions with n rows."""
-        return self.design or DesignOptions(n_cosines=round(2 * n**0.15))
+        check_type(self, "design", DesignOptions)
 
     def takes_all_pairs(self, d: int) -> bool:
         """Return whether every pair of d variables is a candidate."""
@@ -164,6 +163,7 @@ class LocalEngine(Engine):
     options: LocalOptions = field(default_factory=LocalOptions)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_type(self, "options", LocalOptions)
 
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
@@ -199,64 +199,23 @@ class LocalEngine(Engine):
         functions = o.functions[: max(1, problem.n - 2)]  # no more than the rows can tell apart
         dtype = torch.float64 if small else torch.float32
         features = build_features(problem.encoded, functions, problem.device, dtype)
-        design = o.design_for(problem.n)
-        test = BoundTest(o.test, Designs(features, design))
-        most = min(o.most_neighbors, design.most_members(problem.n))
+        test = BoundTest(o.test, Designs(features, o.design))
+        most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)
-        start = _as_sets(problem.required, d, features.device)
+        pairs = (torch.as_tensor(x, device=features.device) for x in (problem.forbidden, problem.required))
+        constraints = Constraints(*pairs)
         if small:
-            everyone = torch.arange(d, device=features.device)
-            candidates = _everyone(d, problem.forbidden, features.device)
-            found = search(test, everyone, candidates, settings, start, _phase(problem.progress, "search"))
+            found = search_all_pairs(test, settings, constraints, problem.progress)
         else:
-            found = self._sparse_search(problem, test, settings, start)
+            screening = ScreenOptions(max(problem.alpha, alpha_enter), o.most_candidates)
+            found = search_screened(test, settings, screening, constraints, problem.progress)
         alpha = max(problem.alpha, o.alpha_report if small else alpha_enter)
-        first, second = _close_pairs(found, problem.required, alpha)
+        first, second = close_pairs(found, constraints.required, alpha)
         # Ten times that: Benjamini-Hochberg at 0.05 gets there with twenty neighbors a node.
         limits = Limits(min(10 * alpha, max(problem.alpha, o.alpha_report)), most)
         cap = f"most_neighbors={most}" if most == o.most_neighbors else f"{problem.n:,} rows allow {most}"
         return Searched(test, found.members, first, second, limits, found.n_rounds, _stops(found, cap))
-
-    def _sparse_search(
-        self, problem: Problem, test: BoundTest, settings: SearchOptions, start: Tensor | None
-    ) -> Neighborhoods:
-        """Screen, search, screen again with what the neighbors leave, and search where that found more."""
-        features, report, d = test.designs.features, problem.progress, problem.d
-        white = panels(features)
-        alpha, most = max(problem.alpha, settings.alpha_enter), self.options.most_candidates
-        closed = torch.as_tensor(problem.forbidden, device=features.device)
-        hits = screen(white, white, alpha, most, lambda done: report("screen", done, d), closed)
-        candidates = hits.lists(d)
-        everyone = torch.arange(d, device=features.device)
-        found = search(test, everyone, candidates, settings, start, _phase(report, "search"))
-        connected = ((found.members >= 0).any(dim=1)).nonzero()[:, 0]
-        if not len(connected):
-            return found
-        blocks = whitened_residuals(test.designs, connected, trimmed(found.members[connected]))
-        again = _phase(report, "screen again")
-        more = screen(
-            residual_panels(features, blocks), white, alpha, most,
-            lambda done: again(done, len(connected)), closed,
-        )  # fmt: skip
-        fresh = ~(candidates[more.node] == more.candidate[:, None]).any(dim=1)
-        if not bool(fresh.any()):
-            return found
-        more = more.take(fresh)
-        candidates, nodes = Hits.joined([hits, more]).lists(d), torch.unique(more.node)
-        started = None if start is None else start[nodes]
-        later = search(test, nodes, candidates[nodes], settings, started, _phase(report, "search again"))
-        log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=features.device)
-        log_p[:, : found.log_p.shape[1]] = found.log_p
-        log_p[nodes] = later.log_p
-        for old, new in (
-            (found.members, later.members),
-            (found.is_full, later.is_full),
-            (found.is_open, later.is_open),
-        ):
-            old[nodes] = new
-        rounds = max(found.n_rounds, later.n_rounds)
-        return Neighborhoods(found.members, candidates, log_p, found.is_full, found.is_open, rounds)
 
     def test_pairs(self, searched: Searched, progress: Progress) -> PairTests:
         """Return the full tests of the pairs that came close."""
@@ -272,39 +231,8 @@ class LocalEngine(Engine):
         return tests
 
 
-def _phase(progress: Progress, phase: str) -> Callable[[int, int], None]:
-    return lambda done, total: progress(phase, done, total)
-
-
-def _close_pairs(found: Neighborhoods, required: NDArray[np.intp], alpha: float) -> tuple[Tensor, Tensor]:
-    """Return the pairs worth the full test: close to significant from either end, or required."""
-    node, slot = ((found.candidates >= 0) & (found.log_p < math.log(alpha))).nonzero(as_tuple=True)
-    extra = torch.as_tensor(required, device=node.device)
-    other = torch.cat([found.candidates[node, slot], extra[:, 1]])
-    node = torch.cat([node, extra[:, 0]])
-    d = len(found.members)
-    code = torch.unique(torch.minimum(node, other) * d + torch.maximum(node, other))
-    return code // d, code % d
-
-
 def _stops(found: Neighborhoods, cap: str) -> tuple[Stop, ...]:
     """Return the nodes whose search ended at a cap."""
     full = [Stop(f"the search for neighbors ({cap})", int(v)) for v in found.is_full.nonzero()]
     still = (found.is_open & ~found.is_full).nonzero()
     return (*full, *(Stop("the search for neighbors (two passes)", int(v)) for v in still))
-
-
-def _everyone(d: int, forbidden: NDArray[np.intp], device: torch.device) -> Tensor:
-    """Return every other variable as a candidate of each, forbidden pairs left out."""
-    table = torch.arange(d, device=device).repeat(d, 1)
-    table.fill_diagonal_(-1)
-    a, b = torch.as_tensor(forbidden, device=device).T
-    table[a, b] = table[b, a] = -1
-    return table
-
-
-def _as_sets(pairs: NDArray[np.intp], d: int, device: torch.device) -> Tensor | None:
-    if not len(pairs):
-        return None
-    both = torch.as_tensor(np.concatenate([pairs, pairs[:, ::-1]]), device=device)
-    return candidate_lists(both[:, 0], both[:, 1], d)

@@ -61,6 +61,16 @@ class Neighborhoods:
     is_open: Tensor
     n_rounds: int
 
+    def replaced(self, nodes: Tensor, candidates: Tensor, later: Neighborhoods) -> Neighborhoods:
+        """Return the neighborhoods with those of some nodes from a later search; candidates (m, C) are all there are."""
+        log_p = self.log_p.new_zeros(candidates.shape)
+        log_p[:, : self.log_p.shape[1]] = self.log_p
+        log_p[nodes] = later.log_p
+        members, is_full, is_open = (x.clone() for x in (self.members, self.is_full, self.is_open))
+        members[nodes], is_full[nodes], is_open[nodes] = later.members, later.is_full, later.is_open
+        rounds = max(self.n_rounds, later.n_rounds)
+        return Neighborhoods(members, candidates, log_p, is_full, is_open, rounds)
+
 
 def search(
     test: BoundTest,

@@ -12,6 +12,7 @@ All sets of one shape are regressed in one batch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -32,8 +33,8 @@ class DesignOptions(Part):
 
     Attributes
     ----------
-    n_cosines : int
-        W, cosines of the rank per continuous variable; 2 n^0.15 (6 for 1,000 rows, 8 for 10,000) in the engine.
+    n_cosines : int or None
+        W, cosines of the rank per continuous variable; None is 2 n^0.15 (6 for 1,000 rows, 8 for 10,000).
     interaction_share : float
         Products of functions of several members of a set, as a share of the rows, ten at least ...
     most_interactions : int
@@ -46,7 +47,7 @@ class DesignOptions(Part):
         And at most this many.
     """
 
-    n_cosines: int = 6
+    n_cosines: int | None = None
     interaction_share: float = 0.1
     most_interactions: int = 200
     ridge: float = 1e-3
@@ -55,12 +56,17 @@ class DesignOptions(Part):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number(self, "n_cosines", 0, integer=True)
+        if self.n_cosines is not None:
+            check_number(self, "n_cosines", 0, integer=True)
         check_number(self, "interaction_share", 0.0, 1.0)
         check_number(self, "most_interactions", 0, integer=True)
         check_number(self, "ridge", 0.0, open_low=True)
         check_number(self, "rows_per_cell", 1, integer=True)
         check_number(self, "most_cells", 0, integer=True)
+
+    def cosines(self, n: int) -> int:
+        """Return W with n rows."""
+        return round(2 * math.pow(n, 0.15)) if self.n_cosines is None else self.n_cosines
 
     def n_interactions(self, n: int) -> int:
         """Return how many interactions a set may have, with n rows."""
@@ -72,7 +78,7 @@ class DesignOptions(Part):
 
     def most_members(self, n: int) -> int:
         """Return how many continuous members a set may have so that its design takes at most a quarter of n rows."""
-        return int(max(1, (n / 4 - self.n_interactions(n)) // (1 + self.n_cosines)))
+        return int(max(1, (n / 4 - self.n_interactions(n)) // (1 + self.cosines(n))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +125,11 @@ class Designs:
     features: Features
     options: DesignOptions
 
+    @property
+    def n_cosines(self) -> int:
+        """W, cosines of each continuous member."""
+        return self.options.cosines(self.features.n)
+
     def batches(self, given: Tensor, budget: int) -> Iterator[Tensor]:
         """Split conditioning sets (B, s; -1 pads) into batches of one shape whose designs fit the budget.
 
@@ -128,7 +139,7 @@ class Designs:
         for at, key in enumerate(self._keys(given).tolist()):
             groups.setdefault(tuple(key), []).append(at)
         for key, members in groups.items():
-            columns = _Key.of(key, self.options).n_columns(self.options)
+            columns = _Key.of(key, self.n_cosines).n_columns(self.n_cosines)
             size = max(1, budget // (self.features.n * max(1, columns)))
             for start in range(0, len(members), size):
                 yield torch.tensor(members[start : start + size], device=given.device)
@@ -186,15 +197,15 @@ class Designs:
         """
         n_continuous, saturated, *widths = kind
         wide = tuple(width for width in widths if width)
-        whole = SetShape(n_continuous, wide, bool(saturated), max(1, self.options.n_cosines))
+        whole = SetShape(n_continuous, wide, bool(saturated), max(1, self.n_cosines))
         shape, degree = fitting_shape(whole, self.options.n_interactions(self.features.n))
         if not n_interactions(shape, degree):
             return [1] + [0] * len(widths)
         return [degree, *shape.widths, *[0] * (len(widths) - len(shape.widths))]
 
     def _matrix(self, given: Tensor) -> Tensor:
-        f, n_cosines = self.features, self.options.n_cosines
-        key = _Key.of(self._keys(given[:1])[0].tolist(), self.options)
+        f = self.features
+        key = _Key.of(self._keys(given[:1])[0].tolist(), self.n_cosines)
         levels = torch.where(given >= 0, f.levels[given.clamp(min=0)], -1)
         parts: list[Tensor] = []
         factors: list[Tensor] = []
@@ -202,7 +213,7 @@ class Designs:
         if key.shape.n_continuous:
             members = given[levels == 0].reshape(len(given), -1)
             scores = Scores(gather(f.mid_scores, f.score_start[members]))
-            parts += [scores.value(function) for function in design_functions(n_cosines)]
+            parts += [scores.value(function) for function in design_functions(self.n_cosines)]
             if some:
                 joint = [scores.value(function) for function in feature_functions(key.shape.w)]
                 factors.append(torch.stack(joint, dim=3).flatten(2))
@@ -254,16 +265,16 @@ class _Key(NamedTuple):
     shape: SetShape
 
     @classmethod
-    def of(cls, row: Sequence[int], options: DesignOptions) -> _Key:
+    def of(cls, row: Sequence[int], n_cosines: int) -> _Key:
         """Return what a row of `Designs._keys` tells."""
         cells, n_discrete, wide, degree, n_continuous, *widths = row
         used = tuple(width for width in widths if width)
-        shape = SetShape(n_continuous, used, cells > 0, max(1, options.n_cosines))
+        shape = SetShape(n_continuous, used, cells > 0, max(1, n_cosines))
         return cls(cells, n_discrete, wide, degree, shape)
 
-    def n_columns(self, options: DesignOptions) -> int:
+    def n_columns(self, n_cosines: int) -> int:
         """Return the columns of a design, padding included."""
-        own = self.shape.n_continuous * (1 + options.n_cosines) + (self.cells or self.n_discrete * self.wide)
+        own = self.shape.n_continuous * (1 + n_cosines) + (self.cells or self.n_discrete * self.wide)
         return own + n_interactions(self.shape, self.degree)
 
 

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gpmnet.checks import check_type
 from gpmnet.columns.features import Features
 from gpmnet.columns.whitening import whitener
 from gpmnet.testing.base import ConditionalTest, PairTests
@@ -50,6 +51,10 @@ class DoubleResidual(ConditionalTest):
     """
 
     interactions: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_type(self, "interactions", bool)
 
     def rank(self, designs: Designs, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
         """Return log p-values (B, C) of each node against its candidates (-1 pads) given its set.

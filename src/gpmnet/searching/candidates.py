@@ -1,0 +1,104 @@
+"""Who is searched for whom: everyone in small tables, what the screen lets through in large ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpmnet.progress import Progress
+from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, search
+from gpmnet.searching.screen import Hits, candidate_lists, panels, residual_panels, screen
+from gpmnet.testing.base import BoundTest, trimmed
+from gpmnet.testing.residuals import whitened_residuals
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Pairs (m, 2) that are never edges, and pairs that always are."""
+
+    forbidden: Tensor
+    required: Tensor
+
+    def start(self, d: int) -> Tensor | None:
+        """Return the required neighbors of each of d nodes, (d, s; -1 pads); None if there are none."""
+        if not len(self.required):
+            return None
+        both = torch.cat([self.required, self.required.flip(1)])
+        return candidate_lists(both[:, 0], both[:, 1], d)
+
+
+def search_all_pairs(
+    test: BoundTest, options: SearchOptions, constraints: Constraints, progress: Progress
+) -> Neighborhoods:
+    """Return the neighborhoods of all nodes, every other variable a candidate."""
+    d, device = test.designs.features.d, test.designs.features.device
+    candidates = torch.arange(d, device=device).repeat(d, 1)
+    candidates.fill_diagonal_(-1)
+    a, b = constraints.forbidden.T
+    candidates[a, b] = candidates[b, a] = -1
+    everyone, start = torch.arange(d, device=device), constraints.start(d)
+    return search(test, everyone, candidates, options, start, _phase(progress, "search"))
+
+
+@dataclass(frozen=True)
+class ScreenOptions:
+    """What the screen lets through.
+
+    Attributes
+    ----------
+    alpha : float
+        P-value to pass.
+    most : int
+        Candidates of a node.
+    """
+
+    alpha: float
+    most: int
+
+
+def search_screened(
+    test: BoundTest,
+    options: SearchOptions,
+    screening: ScreenOptions,
+    constraints: Constraints,
+    progress: Progress,
+) -> Neighborhoods:
+    """Screen, search, screen again with what the neighbors leave, and search where that found more."""
+    features = test.designs.features
+    d, white, start = features.d, panels(features), constraints.start(features.d)
+    alpha, most, closed = screening.alpha, screening.most, constraints.forbidden
+    hits = screen(white, white, alpha, most, lambda done: progress("screen", done, d), closed)
+    candidates = hits.lists(d)
+    everyone = torch.arange(d, device=features.device)
+    found = search(test, everyone, candidates, options, start, _phase(progress, "search"))
+    connected = ((found.members >= 0).any(dim=1)).nonzero()[:, 0]
+    if not len(connected):
+        return found
+    blocks = whitened_residuals(test.designs, connected, trimmed(found.members[connected]))
+    left, total = residual_panels(features, blocks), len(connected)
+    more = screen(left, white, alpha, most, lambda done: progress("screen again", done, total), closed)
+    more = more.take(~(candidates[more.node] == more.candidate[:, None]).any(dim=1))
+    if not len(more.node):
+        return found
+    candidates, nodes = Hits.joined([hits, more]).lists(d), torch.unique(more.node)
+    started = None if start is None else start[nodes]
+    later = search(test, nodes, candidates[nodes], options, started, _phase(progress, "search again"))
+    return found.replaced(nodes, candidates, later)
+
+
+def close_pairs(found: Neighborhoods, required: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    """Return the pairs worth the full test: close to significant from either end, or required."""
+    node, slot = ((found.candidates >= 0) & (found.log_p < math.log(alpha))).nonzero(as_tuple=True)
+    other = torch.cat([found.candidates[node, slot], required[:, 1]])
+    node = torch.cat([node, required[:, 0]])
+    d = len(found.members)
+    code = torch.unique(torch.minimum(node, other) * d + torch.maximum(node, other))
+    return code // d, code % d
+
+
+def _phase(progress: Progress, phase: str) -> Callable[[int, int], None]:
+    return lambda done, total: progress(phase, done, total)
