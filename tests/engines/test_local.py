@@ -114,7 +114,6 @@ def test_where_the_rows_are_the_cap_they_are_named():
     rng = np.random.default_rng(0)
     hub = rng.normal(size=40)
     frame = pd.DataFrame({f"leaf{k}": hub + 0.3 * rng.normal(size=40) for k in range(4)}).assign(hub=hub)
-    assert LocalOptions().design_for(40).most_members(40) == 1
     found = LocalEngine().fit(problem(frame))
     assert {stop.solver for stop in found.stops} == {"the search for neighbors (40 rows allow 1)"}
     assert 4 in {stop.variable for stop in found.stops}
