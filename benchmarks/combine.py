@@ -96,7 +96,7 @@ def p_values(found):
 
     smaller: given the smaller of both ends' sets (of two equally small ones the larger p); fitting: given the union, or
     the smaller set where the union has too many members or cells; or: 2 min p of both ends' sets; and: max p; cauchy,
-    joint: their combinations; engine: what the engine reports; rao: the score test of both node models given the union.
+    joint: their combinations; engine: what the engine reports; score test: that of both node models given the union.
     """
     test, first, second = found.test, found.first, found.second
     a, b = ends(found.members, first, second)
@@ -116,7 +116,7 @@ def p_values(found):
         "joint": joint(test.designs, first, second, a, b, one, two),
         "engine": TwoEnded()(test, found.members, first, second, Limits(most_members=most)).log_p,
     }
-    log_p["rao"] = ScoreTest().log_p(test.designs.features, first, second, both)
+    log_p["score test"] = ScoreTest().log_p(test.designs.features, first, second, both)
     return log_p
 
 

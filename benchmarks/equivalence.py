@@ -1,12 +1,13 @@
 """Does a change of the code leave the answers alone? Fit the same tables before and after it, and compare.
 
-    python benchmarks/equivalence.py record before.npz [--only NAME,...]     # with the code as it was
+    python benchmarks/equivalence.py record before.npz [--only "NAME;..."]   # with the code as it was
     python benchmarks/equivalence.py record after.npz                        # with the code as it is
     python benchmarks/equivalence.py compare before.npz after.npz
 
 `compare` prints one line a table: the edges that differ, and the largest differences of log p-values (relative to
-their size), strengths, signs and Omega. It exits with 1 where edges differ or a difference is more than rounding.
-Tables of ../shared/data are added where that folder is.
+their size), strengths, signs and Omega. It exits with 1 where edges differ, a difference is more than rounding, or a table
+is in one record only. Names of tables contain commas: `--only` is split at semicolons. Tables of ../shared/data are added
+where that folder is.
 """
 
 import argparse
@@ -84,7 +85,12 @@ def cases():
             drawn("gaussian", d=30, n=500, seed=3, structure="chain"),
             {"threshold": 0.01},
         ),
+        "gaussian random d=30": (drawn("gaussian", d=30, n=500, seed=3, structure="random"), {}),
         "nonparanormal d=20": (drawn("nonparanormal", d=20, n=1000, seed=3), {}),
+        "copula chain d=12": (drawn("copula-chain", d=12, n=600, seed=3), {}),
+        "product d=12": (drawn("product", d=12, n=1000, seed=3), {}),
+        "null d=120": (drawn("null", d=120, n=400, seed=3), {}),
+        "random mixed d=15, smooth": (drawn("random", kind="mixed", d=15, n=800, seed=3, smooth=True), {}),
         "butterfly continuous d=300": (drawn("butterfly", kind="continuous", d=300, n=400, seed=3), {}),
         "butterfly mixed d=200": (drawn("butterfly", kind="mixed", d=200, n=500, seed=3), {}),
         "random continuous d=150": (drawn("random", kind="continuous", d=150, n=500, seed=3), {}),
@@ -162,9 +168,11 @@ def compare(one, other):
     """Print the differences of two records; return whether they are rounding."""
     with np.load(one) as before, np.load(other) as after:
         before, after = dict(before), dict(after)
-    names = [key.removesuffix("/pair") for key in before if key.endswith("/pair")]
-    alike = True
+    names, new = ([key.removesuffix("/pair") for key in x if key.endswith("/pair")] for x in (before, after))
+    alike = set(new) <= set(names)
     print(f"{'table':40s} pairs edges " + " ".join(f"{figure:>9s}" for figure in (*FIGURES, "diagonal")))
+    for name in [name for name in new if name not in names]:
+        print(f"{name:40s} not in {one}")
     for name in names:
         if f"{name}/pair" not in after:
             print(f"{name:40s} not in {other}")
@@ -186,7 +194,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("action", choices=("record", "compare"))
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="names of tables, with semicolons between them")
     options = parser.parse_args()
     if options.action == "record":
         record(options.files[0], {name for name in options.only.split(";") if name})

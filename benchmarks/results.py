@@ -56,12 +56,12 @@ TITLES = {
 }
 
 
-RULES = ["union", "smaller", "fitting", "or", "and", "cauchy", "joint", "rao", "engine"]
+RULES = ["union", "smaller", "fitting", "or", "and", "cauchy", "joint", "score test", "engine"]
 RULES_TEXT = (
     "`union`: given both ends' neighbors; `smaller`: given the smaller set; `fitting`: the union, or the smaller set where "
     "the union is too large; `or`: 2 min p of both ends' sets, `and`: max p, `cauchy`: their Cauchy combination, "
-    "`joint`: the sum of -2 log p with its correlation; `rao`: score tests of both node models given the union; `engine`: "
-    "what the engine reports (`local/judge.py`)."
+    "`joint`: the sum of -2 log p with its correlation; `score test`: those of both node models given the union; "
+    "`engine`: what the engine reports (`selection/two_ended.py`)."
 )
 
 
@@ -125,6 +125,7 @@ def table(rows, by):
 def rules_table(rows):
     """Return mean Hamming distance with mean false edges in brackets, one column a rule."""
     by = ["fdr", "simulator", "kind", "n"]
+    rows = rows.replace({"rule": {"rao": "score test"}})  # its name in older rows
     means = rows.groupby([*by, "rule"])[["hamming", "false"]].mean()
     cells = means.apply(lambda row: f"{row['hamming']:.1f} ({row['false']:.1f})", axis=1).unstack("rule")
     order = [rule for rule in RULES if rule in cells]

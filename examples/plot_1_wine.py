@@ -67,7 +67,7 @@ print("given all neighbors of one end:", net.path(a, b, given=net.neighbors(a)))
 # %%
 # How sure is it?
 # ---------------
-# Every edge has a q-value, and the pairs that came close are kept. Hollow points came close; the level can be
+# Every edge has a q-value, and the pairs that came close are kept. Hollow points came close; the cutoff can be
 # moved afterwards.
 
 from gpmnet.network.plot import plot_strength_q

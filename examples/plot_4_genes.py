@@ -3,7 +3,7 @@ A thousand genes in seconds
 ===========================
 
 400 samples of 1,000 simulated genes: eight modules of forty, and 680 genes that have to do with nothing. In a module every
-gene but the first answers to one regulator: it is activated, repressed, or expressed most at middle levels of it, which a
+gene but the first answers to one regulator: it is activated, repressed, or expressed most at middle values of it, which a
 correlation does not see. Expression is skewed, as it is in practice. The true network is known, and there are 499,500 pairs
 to ask about.
 """

@@ -51,7 +51,7 @@ treated.plot(axes[1], title="treated")
 
 # %%
 # What they share and where they differ. An edge in one network alone does not prove a difference: it may have just
-# missed the level in the other, which the strengths tell.
+# missed the cutoff in the other, which the strengths tell.
 
 difference = control.compare(treated)
 print(difference)

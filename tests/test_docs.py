@@ -1,4 +1,4 @@
-"""The documentation does not rot: links lead somewhere, commands parse, examples and included files are there."""
+"""The documentation does not rot: links and paths lead somewhere, commands parse, what is named is there."""
 
 import os
 import re
@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import gpmnet
 from gpmnet.cli.main import app
 
+PACKAGE = Path(gpmnet.__file__).parent
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     path
@@ -52,6 +54,36 @@ def test_headings_that_are_linked_exist(page):
             r"^#+ (.*)$", (page.parent / target[0]).read_text(encoding="utf-8"), re.MULTILINE
         )
         assert target[1] in {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def named_files(page):
+    """Yield the paths of Python files (with a slash) in backticks, and the name after `::`, None without one."""
+    for span in re.findall(r"`([^`\n]+)`", FENCE.sub("", page.read_text(encoding="utf-8"))):
+        for word in span.split():
+            if found := re.fullmatch(r"([\w.*-]+(?:/[\w.*-]+)+\.py)(?:::(\w+))?", word):
+                yield found.groups()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=identify)
+def test_named_python_files_exist(page):
+    for path, name in named_files(page):
+        found = [file for base in (PACKAGE, ROOT / "tests", ROOT) for file in base.glob(path)]
+        assert found, f"{path} is nowhere"
+        assert name is None or f"def {name}(" in found[0].read_text(encoding="utf-8"), f"{path} has no {name}"
+
+
+def test_the_layout_names_every_module():
+    """A module stands in the paragraph of its folder, one of the package itself in one that begins with a file."""
+    text = (ROOT / "docs" / "layout.md").read_text(encoding="utf-8")
+    picture = re.search(r"^src/gpmnet/\n(.*?)^tests/", text, re.MULTILINE | re.DOTALL)[1]
+    paragraphs = re.split(r"^  (?=\S)", picture, flags=re.MULTILINE)[1:]
+    shown = set()
+    for paragraph in paragraphs:
+        first = paragraph.split()[0]
+        folder = PACKAGE / (first if first.endswith("/") else "")
+        shown |= {folder / name for name in re.findall(r"\w+\.py", paragraph)}
+    there = {path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"}
+    assert (there - shown, shown - there - {PACKAGE / "__init__.py"}) == (set(), set())
 
 
 def shown_commands():

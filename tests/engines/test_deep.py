@@ -196,7 +196,7 @@ def test_the_published_objective_without_cap_and_ridge_runs_where_no_state_is_mi
     assert edges(model.fit(pd.DataFrame(bits, columns=list("abc")))) == {frozenset("ab")}
 
 
-def test_a_penalty_with_twice_the_lambda_at_half_the_level_is_the_same():
+def test_a_penalty_with_twice_the_lambda_at_half_of_lam_is_the_same():
     problem = Problem(load_table(chain(200, 3)).encode(0))
     one, two = (
         DeepEngine(DeepOptions(lam=lam), "pairwise", penalty=SCAD(factor)).fit(problem)

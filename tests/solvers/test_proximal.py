@@ -157,7 +157,7 @@ def test_the_fits_behind_units_and_first_estimates_say_how_they_ended(monkeypatc
     assert (short.first.steps, short.first.converged) == (1, False)
 
 
-def test_a_large_level_gives_the_empty_graph_and_a_sensible_one_the_graph():
+def test_a_large_lambda_gives_the_empty_graph_and_a_sensible_one_the_graph():
     coordinates, h = mixed_rows(n=2000)
     sparse = sparse_fit(coordinates, h)
     slopes = block_norms(gradient(sparse), sparse.pairwise.variable, coordinates.n_variables).to(h)

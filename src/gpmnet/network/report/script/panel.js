@@ -39,7 +39,7 @@
     const name = gpm.short(node.name, 60);
     const blanket = edges.length
       ? `Given ${edges.length === 1 ? "this one" : `these ${edges.length}`}, nothing else in the table was found to tell more about ${name}.`
-      : `At this level nothing was found to depend on ${name} given the rest.`;
+      : `At this cutoff nothing was found to depend on ${name} given the rest.`;
     return [
       head(el("h3", {}, el("bdi", {}, gpm.plain(node.name)))),
       el("span", { class: "badge" }, swatch(gpm.colour(node.kind)), node.kind),
@@ -85,7 +85,7 @@
       { class: "welcome" },
       el("li", {}, "Choose a node for its Markov blanket: the variables that tell all there is to tell about it."),
       el("li", {}, "Choose an edge for the shape of its dependence: which values go together, and how sure that is."),
-      el("li", {}, "Move the level: to the right, pairs that came close appear as dashed lines."),
+      el("li", {}, "Move the cutoff: to the right, pairs that came close appear as dashed lines."),
       el("li", {}, "Drag nodes, zoom with the wheel or two fingers, find a variable by its name."),
     ),
     el("p", { class: "muted" }, "Wide lines are strong. The tables below hold the same, for the keyboard and for reading aloud."),
