@@ -64,8 +64,8 @@ def test_gaussian_data_give_the_partial_correlation(test_of):
         t = partial * np.sqrt((4000 - 3) / (1 - partial**2))
         classical = np.log(2) + stats.t.logsf(abs(t), 4000 - 3)
         # The first feature is not quite linear and a third of the covariance is empirical, which a strong
-        # effect inflates: that may cost up to 12% of the exponent.
-        assert float(found.log_p) == pytest.approx(classical, rel=0.12)
+        # effect inflates: with what the set takes, that may cost up to 15% of the exponent.
+        assert float(found.log_p) == pytest.approx(classical, rel=0.15)
 
 
 N, REPEATS = 400, 300

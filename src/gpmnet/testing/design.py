@@ -34,7 +34,10 @@ class DesignOptions(Part):
     Attributes
     ----------
     n_cosines : int or None
-        W, cosines of the rank per continuous variable; None is 2 n^0.15 (6 for 1,000 rows, 8 for 10,000).
+        W, cosines of the rank per continuous variable; None is n / 16 shared among the continuous members of a set, at most
+        4 n^0.3 (32 for 1,000 rows) and at least 2 n^0.15 (6 for 1,000 rows, 8 for 10,000).
+    n_index : int or None
+        Cosines of each index of a target, see `indices`; None is n / 50, between 2 and 8.
     interaction_share : float
         Products of functions of several members of a set, as a share of the rows, ten at least ...
     most_interactions : int
@@ -48,6 +51,7 @@ class DesignOptions(Part):
     """
 
     n_cosines: int | None = None
+    n_index: int | None = None
     interaction_share: float = 0.1
     most_interactions: int = 200
     ridge: float = 1e-3
@@ -56,17 +60,25 @@ class DesignOptions(Part):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.n_cosines is not None:
-            check_number(self, "n_cosines", 0, integer=True)
+        for name in ("n_cosines", "n_index"):
+            if getattr(self, name) is not None:
+                check_number(self, name, 0, integer=True)
         check_number(self, "interaction_share", 0.0, 1.0)
         check_number(self, "most_interactions", 0, integer=True)
         check_number(self, "ridge", 0.0, open_low=True)
         check_number(self, "rows_per_cell", 1, integer=True)
         check_number(self, "most_cells", 0, integer=True)
 
-    def cosines(self, n: int) -> int:
-        """Return W with n rows."""
-        return round(2 * math.pow(n, 0.15)) if self.n_cosines is None else self.n_cosines
+    def cosines(self, n: int, n_continuous: int) -> int:
+        """Return W with n rows and some continuous members of a set."""
+        if self.n_cosines is not None:
+            return self.n_cosines
+        least, most = round(2 * math.pow(n, 0.15)), round(4 * math.pow(n, 0.3))
+        return max(least, min(most, n // (16 * max(1, n_continuous))))
+
+    def index_cosines(self, n: int) -> int:
+        """Return the cosines of an index with n rows."""
+        return max(2, min(8, n // 50)) if self.n_index is None else self.n_index
 
     def n_interactions(self, n: int) -> int:
         """Return how many interactions a set may have, with n rows."""
@@ -78,7 +90,7 @@ class DesignOptions(Part):
 
     def most_members(self, n: int) -> int:
         """Return how many continuous members a set may have so that its design takes at most a quarter of n rows."""
-        return int(max(1, (n / 4 - self.n_interactions(n)) // (1 + self.cosines(n))))
+        return int(max(1, (n / 4 - self.n_interactions(n)) // (1 + self.cosines(n, n))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +105,39 @@ class Regression:
         Cholesky factor of the regularised Gram matrix over n.
     df : Tensor of shape (b,)
         Effective degrees of freedom, the intercept included.
+    ridge : float
+        What was added to the diagonal of the Gram matrix.
     """
 
     design: Tensor
     factor: Tensor
     df: Tensor
+    ridge: float
+
+    @classmethod
+    def of(cls, design: Tensor, ridge: float) -> Regression:
+        """Return the regressions on some columns (b, n, p), which are changed in place.
+
+        Time O(b n p^2).
+        """
+        standardise(design)
+        gram = design.mT @ design / design.shape[1]
+        gram.diagonal(dim1=1, dim2=2).add_(ridge)
+        factor = torch.linalg.cholesky(gram)
+        return cls(design, factor, _freedom(factor, ridge), ridge)
+
+    def with_columns(self, more: Tensor) -> Regression:
+        """Return the regressions with further columns (b, n, q), which are changed in place; time O(b n (p + q) q)."""
+        standardise(more)
+        n, p = self.design.shape[1:]
+        cross: Tensor = torch.linalg.solve_triangular(self.factor, self.design.mT @ more / n, upper=False)
+        corner = more.mT @ more / n - cross.mT @ cross
+        corner.diagonal(dim1=1, dim2=2).add_(self.ridge)
+        factor = self.factor.new_zeros((len(more), p + more.shape[2], p + more.shape[2]))
+        factor[:, :p, :p], factor[:, p:, :p] = self.factor, cross.mT
+        factor[:, p:, p:] = torch.linalg.cholesky(corner)
+        design = torch.cat([self.design, more], dim=2)
+        return Regression(design, factor, _freedom(factor, self.ridge), self.ridge)
 
     @property
     def left(self) -> Tensor:
@@ -118,17 +158,29 @@ class Regression:
         return centred - self.fitted(centred)
 
 
+def standardise(columns: Tensor) -> None:
+    """Centre columns (b, n, p) and give them unit variance, in place: they are the largest thing there is."""
+    columns -= columns.mean(dim=1, keepdim=True)
+    spread = torch.linalg.vector_norm(columns, dim=1, keepdim=True) / math.sqrt(columns.shape[1])
+    columns *= torch.where(spread > 1e-6, 1 / spread.clamp(min=1e-6), 0.0)
+
+
+def _freedom(factor: Tensor, ridge: float) -> Tensor:
+    """Return the degrees of freedom (b,) of ridge regressions with Cholesky factors (b, p, p), the intercept included."""
+    p = factor.shape[1]
+    if not p:
+        return factor.new_ones(len(factor))
+    eye = torch.eye(p, dtype=factor.dtype, device=factor.device).expand_as(factor)
+    inverse: Tensor = torch.linalg.solve_triangular(factor, eye, upper=False)
+    return 1 + p - ridge * inverse.square().sum(dim=(1, 2))
+
+
 @dataclass(frozen=True, eq=False)
 class Designs:
     """The design matrices of conditioning sets over the rows of a table."""
 
     features: Features
     options: DesignOptions
-
-    @property
-    def n_cosines(self) -> int:
-        """W, cosines of each continuous member."""
-        return self.options.cosines(self.features.n)
 
     def batches(self, given: Tensor, budget: int) -> Iterator[Tensor]:
         """Split conditioning sets (B, s; -1 pads) into batches of one shape whose designs fit the budget.
@@ -139,7 +191,7 @@ class Designs:
         for at, key in enumerate(self._keys(given).tolist()):
             groups.setdefault(tuple(key), []).append(at)
         for key, members in groups.items():
-            columns = _Key.of(key, self.n_cosines).n_columns(self.n_cosines)
+            columns = self._key(key).n_columns()
             size = max(1, budget // (self.features.n * max(1, columns)))
             for start in range(0, len(members), size):
                 yield torch.tensor(members[start : start + size], device=given.device)
@@ -149,21 +201,7 @@ class Designs:
 
         Time O(b n p^2), memory O(b n p) for p columns.
         """
-        ridge, design = self.options.ridge, self._matrix(given)
-        n, p = design.shape[1:]
-        design -= design.mean(dim=1, keepdim=True)  # in place: the design is the largest thing there is
-        spread = torch.linalg.vector_norm(design, dim=1, keepdim=True) / n**0.5
-        design *= torch.where(spread > 1e-6, 1 / spread.clamp(min=1e-6), 0.0)
-        gram = design.mT @ design / n
-        gram.diagonal(dim1=1, dim2=2).add_(ridge)
-        factor = torch.linalg.cholesky(gram)
-        if p:
-            eye = torch.eye(p, dtype=factor.dtype, device=factor.device).expand_as(factor)
-            inverse = torch.linalg.solve_triangular(factor, eye, upper=False)
-            df = 1 + p - ridge * inverse.square().sum(dim=(1, 2))
-        else:
-            df = torch.ones(len(given), dtype=design.dtype, device=design.device)
-        return Regression(design, factor, df)
+        return Regression.of(self._matrix(given), self.options.ridge)
 
     def cells(self, given: Tensor) -> Tensor:
         """Return the number of cells of the joint table of each set's discrete members, (B,)."""
@@ -173,6 +211,11 @@ class Designs:
     def few_cells(self, given: Tensor) -> Tensor:
         """Return whether the joint table of each set's discrete members is small against the rows, (B,) of bool."""
         return self.cells(given) <= self.options.n_cells(self.features.n)
+
+    def is_saturated(self, given: Tensor) -> bool:
+        """Return whether the regressions on sets of one shape are exact: discrete members only, one column a cell."""
+        key = self._key(self._keys(given[:1])[0].tolist())
+        return not key.shape.n_continuous and (key.cells > 0 or key.n_discrete <= 1)
 
     def _keys(self, given: Tensor) -> Tensor:
         """Return the keys of sets (B, s) as rows of numbers, (B, 5 + s); see `_Key`."""
@@ -197,7 +240,7 @@ class Designs:
         """
         n_continuous, saturated, *widths = kind
         wide = tuple(width for width in widths if width)
-        whole = SetShape(n_continuous, wide, bool(saturated), max(1, self.n_cosines))
+        whole = SetShape(n_continuous, wide, bool(saturated), self._degrees(n_continuous))
         shape, degree = fitting_shape(whole, self.options.n_interactions(self.features.n))
         if not n_interactions(shape, degree):
             return [1] + [0] * len(widths)
@@ -205,7 +248,7 @@ class Designs:
 
     def _matrix(self, given: Tensor) -> Tensor:
         f = self.features
-        key = _Key.of(self._keys(given[:1])[0].tolist(), self.n_cosines)
+        key = self._key(self._keys(given[:1])[0].tolist())
         levels = torch.where(given >= 0, f.levels[given.clamp(min=0)], -1)
         parts: list[Tensor] = []
         factors: list[Tensor] = []
@@ -213,7 +256,7 @@ class Designs:
         if key.shape.n_continuous:
             members = given[levels == 0].reshape(len(given), -1)
             scores = Scores(gather(f.mid_scores, f.score_start[members]))
-            parts += [scores.value(function) for function in design_functions(self.n_cosines)]
+            parts += [scores.value(function) for function in design_functions(key.n_cosines)]
             if some:
                 joint = [scores.value(function) for function in feature_functions(key.shape.w)]
                 factors.append(torch.stack(joint, dim=3).flatten(2))
@@ -231,6 +274,18 @@ class Designs:
         if some:
             parts += interactions(torch.cat(factors, dim=2), key.shape, key.degree)
         return torch.cat(parts, dim=2)
+
+    def _degrees(self, n_continuous: int) -> int:
+        return max(1, self.options.cosines(self.features.n, n_continuous))
+
+    def _key(self, row: Sequence[int]) -> _Key:
+        """Return what a row of `_keys` tells."""
+        cells, n_discrete, wide, degree, n_continuous, *widths = row
+        used = tuple(width for width in widths if width)
+        shape = SetShape(n_continuous, used, cells > 0, self._degrees(n_continuous))
+        return _Key(
+            cells, n_discrete, wide, degree, self.options.cosines(self.features.n, n_continuous), shape
+        )
 
     def _saturated(self, members: Tensor, cells: int) -> Tensor:
         """Return one indicator a configuration of discrete members (b, s), padded to `cells`: (b, n, cells)."""
@@ -254,6 +309,8 @@ class _Key(NamedTuple):
         Number of discrete members, and the columns of the widest, rounded up.
     degree : int
         Highest degree of interactions, 1 if there are none.
+    n_cosines : int
+        Of each continuous member.
     shape : SetShape
         The members that interact: all continuous ones, and the discrete ones that are not too wide.
     """
@@ -262,19 +319,12 @@ class _Key(NamedTuple):
     n_discrete: int
     wide: int
     degree: int
+    n_cosines: int
     shape: SetShape
 
-    @classmethod
-    def of(cls, row: Sequence[int], n_cosines: int) -> _Key:
-        """Return what a row of `Designs._keys` tells."""
-        cells, n_discrete, wide, degree, n_continuous, *widths = row
-        used = tuple(width for width in widths if width)
-        shape = SetShape(n_continuous, used, cells > 0, max(1, n_cosines))
-        return cls(cells, n_discrete, wide, degree, shape)
-
-    def n_columns(self, n_cosines: int) -> int:
+    def n_columns(self) -> int:
         """Return the columns of a design, padding included."""
-        own = self.shape.n_continuous * (1 + n_cosines) + (self.cells or self.n_discrete * self.wide)
+        own = self.shape.n_continuous * (1 + self.n_cosines) + (self.cells or self.n_discrete * self.wide)
         return own + n_interactions(self.shape, self.degree)
 
 

@@ -33,6 +33,7 @@ from gpmnet.columns.features import Features
 from gpmnet.columns.whitening import whitener
 from gpmnet.testing.base import ConditionalTest, PairTests
 from gpmnet.testing.design import Designs, Regression
+from gpmnet.testing.indices import with_indices
 from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
 from gpmnet.testing.residuals import BUDGET, Residuals, bounded_residuals, floor, lacking_variance
 
@@ -68,7 +69,7 @@ class DoubleResidual(ConditionalTest):
         slots = torch.arange(candidates.shape[1], device=nodes.device)
         for rows in designs.batches(given, BUDGET):
             for part in torch.split(rows, max(1, most // len(slots))):
-                regression = designs.regress(given[part])
+                regression = with_indices(designs, designs.regress(given[part]), given[part], [nodes[part]])
                 for at in torch.split(slots, max(1, most // len(part))):
                     log_p[part[:, None], at] = _rank(
                         features, regression, nodes[part], candidates[part[:, None], at]
@@ -87,8 +88,8 @@ class DoubleResidual(ConditionalTest):
                 products = int(features.width[first[alike[0]]] * features.width[second[alike[0]]])
                 size = max(1, BUDGET // (2 * features.n * max(products, _MOST_WEIGHTED)))
                 for part in torch.split(alike, size):
-                    regression = designs.regress(given[part])
                     ends = first[part], second[part]
+                    regression = with_indices(designs, designs.regress(given[part]), given[part], [*ends])
                     tests.put(part, self._pairs(features, regression, ends, given[part]))
         return tests
 
