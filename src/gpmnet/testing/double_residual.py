@@ -69,7 +69,7 @@ class DoubleResidual(ConditionalTest):
         slots = torch.arange(candidates.shape[1], device=nodes.device)
         for rows in designs.batches(given, BUDGET):
             for part in torch.split(rows, max(1, most // len(slots))):
-                regression = with_indices(designs, designs.regress(given[part]), given[part], [nodes[part]])
+                regression = designs.regress(given[part])
                 for at in torch.split(slots, max(1, most // len(part))):
                     log_p[part[:, None], at] = _rank(
                         features, regression, nodes[part], candidates[part[:, None], at]

@@ -32,10 +32,9 @@ def with_indices(
     count = designs.options.index_cosines(designs.features.n)
     if not count or not regression.design.shape[2] or designs.is_saturated(given):
         return regression
-    scores = [_fitted(designs, regression, target) for target in targets]
-    if int((given[0] >= 0).sum()) > 1:
-        scores += [_linear(designs, given, target) for target in targets]
-    index = torch.cat(scores, dim=2)
+    if int((given[0] >= 0).sum()) < 2:
+        return regression
+    index = torch.cat([_linear(designs, given, target) for target in targets], dim=2)
     standardise(index)
     s = Scores(index)
     return regression.with_columns(torch.cat([Cosine(m).value(s) for m in range(1, count + 1)], dim=2))
