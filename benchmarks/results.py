@@ -14,6 +14,7 @@ import pandas as pd
 
 from gpmnet.bench.rows import load_rows
 from growth import slopes
+from honest import summary as rejections
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 KEEP = [
@@ -43,6 +44,10 @@ TITLES = {
         ["penalty", "d"],
     ),
     "parity": ("No pairwise signal: parity and products, n = 2000", ["simulator", "kind", "d", "method"]),
+    "honest": (
+        "Null pairs behind confounding of many shapes: share of draws that are rejected",
+        ["law", "n"],
+    ),
     "tables": ("Tables with a known graph", ["task", "method"]),
     "scale": ("Large Butterfly networks, n = 1000", ["device", "d"]),
     "twelve": ("Twelve variables, Butterfly continuous, n = 1000, beside GraphicalLassoCV", ["draw"]),
@@ -93,6 +98,8 @@ def table(rows, by):
         return rules_table(rows)
     if "axis" in rows:
         return growth_table(rows)
+    if "law" in rows:
+        return honest_table(rows)
     if "penalty" in rows:
         columns = ["hamming", "edges", "true_edges", "average_precision", "lam"]
         return markdown(rows.groupby(by, sort=False)[columns].mean().round(3).reset_index())
@@ -132,6 +139,14 @@ def rules_table(rows):
     about = rows.groupby(by).agg(draws=("seed", "nunique"), edges=("true_edges", "mean"))
     text = markdown(about.round(1).join(cells[order]).reset_index())
     return f"Mean Hamming distance (false edges) of one search, tested in different ways.\n\n{RULES_TEXT}\n\n{text}"
+
+
+def honest_table(rows):
+    """Return the shares of rejected null pairs, one line a law; the laws are those of `honest.py`."""
+    return (
+        "x and y depend on the confounders alone. Columns: rows, and p-value up to which a pair is rejected; the share "
+        f"should be at most that. Made by `python benchmarks/honest.py`.\n\n{markdown(rejections(rows).reset_index())}"
+    )
 
 
 def growth_table(rows):

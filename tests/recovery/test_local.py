@@ -106,3 +106,29 @@ def test_p_values_of_the_whole_pipeline_are_honest(draw):
             rejected[alpha] += p.get((0, 1), 1.0) <= alpha
     for alpha, count in rejected.items():
         assert count / repeats <= alpha + 3.5 * np.sqrt(alpha * (1 - alpha) / repeats)
+
+
+CURVED = {
+    "square": (1, lambda z: z[0] ** 2, 0.5),
+    "sine": (1, lambda z: np.sin(3 * z[0]), 0.5),
+    "step": (1, lambda z: 1.0 * (z[0] > 0.5), 0.3),
+    "maximum": (2, lambda z: np.maximum(*z), 0.5),
+    "sum of four": (4, lambda z: z.sum(axis=0), 1.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", CURVED)
+def test_null_pairs_behind_curved_confounders_are_honest(law):
+    """x = f(z) + noise, y = f(z) + noise: x and y are independent given z, whatever f. Jumps are allowed 0.15."""
+    count, f, noise = CURVED[law]
+    repeats, n, rejected = 60, 500, 0
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        z = rng.normal(size=(count, n))
+        x, y = (f(z) + noise * rng.normal(size=n) for _ in range(2))
+        pairs = GPM().fit(np.column_stack([x, y, *z, rng.normal(size=n)])).network_.pairs
+        at = np.flatnonzero((pairs.first == 0) & (pairs.second == 1))
+        rejected += bool(len(at)) and pairs.p_value[at[0]] <= 0.05
+    nominal = 0.15 if law == "step" else 0.05
+    assert rejected / repeats <= nominal + 2.5 * np.sqrt(nominal * (1 - nominal) / repeats)

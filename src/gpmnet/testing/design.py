@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -22,7 +23,7 @@ from torch import Tensor
 
 from gpmnet.checks import check_number
 from gpmnet.columns.features import Features, gather
-from gpmnet.columns.functions import Scores, design_functions, feature_functions
+from gpmnet.columns.tabulated import Tabulated
 from gpmnet.parts import Part
 from gpmnet.testing.interactions import SetShape, fitting_shape, interactions, n_interactions
 
@@ -35,9 +36,9 @@ class DesignOptions(Part):
     ----------
     n_cosines : int or None
         W, cosines of the rank per continuous variable; None is n / 16 shared among the continuous members of a set, at most
-        4 n^0.3 (32 for 1,000 rows) and at least 2 n^0.15 (6 for 1,000 rows, 8 for 10,000).
+        3 n^0.3 (24 for 1,000 rows) and at least 2 n^0.15 (6 for 1,000 rows, 8 for 10,000).
     n_index : int or None
-        Cosines of each index of a target, see `indices`; None is n / 50, between 2 and 8.
+        Cosines of the index of a target, see `indices`; None is n / 50, between 2 and 8; 0 leaves it out.
     interaction_share : float
         Products of functions of several members of a set, as a share of the rows, ten at least ...
     most_interactions : int
@@ -73,7 +74,7 @@ class DesignOptions(Part):
         """Return W with n rows and some continuous members of a set."""
         if self.n_cosines is not None:
             return self.n_cosines
-        least, most = round(2 * math.pow(n, 0.15)), round(4 * math.pow(n, 0.3))
+        least, most = round(2 * math.pow(n, 0.15)), round(3 * math.pow(n, 0.3))
         return max(least, min(most, n // (16 * max(1, n_continuous))))
 
     def index_cosines(self, n: int) -> int:
@@ -182,6 +183,10 @@ class Designs:
     features: Features
     options: DesignOptions
 
+    @cached_property
+    def _functions(self) -> Tabulated:
+        return Tabulated.of(self.features, self._degrees(1))
+
     def batches(self, given: Tensor, budget: int) -> Iterator[Tensor]:
         """Split conditioning sets (B, s; -1 pads) into batches of one shape whose designs fit the budget.
 
@@ -255,11 +260,9 @@ class Designs:
         some = n_interactions(key.shape, key.degree) > 0
         if key.shape.n_continuous:
             members = given[levels == 0].reshape(len(given), -1)
-            scores = Scores(gather(f.mid_scores, f.score_start[members]))
-            parts += [scores.value(function) for function in design_functions(key.n_cosines)]
+            parts += self._functions.additive(members, key.n_cosines)
             if some:
-                joint = [scores.value(function) for function in feature_functions(key.shape.w)]
-                factors.append(torch.stack(joint, dim=3).flatten(2))
+                factors.append(self._functions.interacting(members, key.shape.w))
         if key.n_discrete:
             members = given.gather(1, levels.argsort(dim=1, stable=True))[:, -key.n_discrete :]
             if key.cells:

@@ -1,0 +1,69 @@
+"""Indices of targets: what they add to a regression, when they add nothing, and that they keep null pairs honest."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from gpmnet.testing.design import DesignOptions, Designs, Regression
+from gpmnet.testing.indices import with_indices
+
+RNG = np.random.default_rng(0)
+N = 400
+
+
+def test_added_columns_give_the_regression_on_all_of_them():
+    design = torch.tensor(RNG.normal(size=(3, N, 7)))
+    one = Regression.of(design[:, :, :4].clone(), 1e-2).with_columns(design[:, :, 4:].clone())
+    other = Regression.of(design.clone(), 1e-2)
+    y = torch.tensor(RNG.normal(size=(3, N, 2)))
+    torch.testing.assert_close(one.design, other.design)
+    torch.testing.assert_close(one.factor, other.factor)
+    torch.testing.assert_close(one.df, other.df)
+    torch.testing.assert_close(one.residuals(y), other.residuals(y))
+
+
+def test_a_function_of_a_sum_is_regressed_away(features_of):
+    z = RNG.normal(size=(N, 4))
+    target = z.sum(axis=1) + 0.1 * RNG.normal(size=N)
+    designs = Designs(features_of(np.column_stack([target, z])), DesignOptions())
+    given, y = torch.tensor([[1, 2, 3, 4]]), torch.tensor(np.tanh(3 * z.sum(axis=1)))[None, :, None]
+    plain = designs.regress(given)
+    more = with_indices(designs, plain, given, [torch.tensor([0])])
+    assert more.design.shape[2] == plain.design.shape[2] + 8
+    assert float(more.residuals(y).square().mean()) < 0.2 * float(plain.residuals(y).square().mean())
+
+
+def test_single_members_and_exact_tables_have_no_index(features_of):
+    frame = pd.DataFrame({"t": RNG.normal(size=N), "z": RNG.normal(size=N)})
+    frame["a"], frame["b"], frame["w"] = (RNG.integers(0, m, N) for m in (2, 3, 12))
+    designs = Designs(features_of(frame, {"w": "discrete"}), DesignOptions())
+    target = torch.tensor([0])
+    for members, same in (([1], True), ([2, 3], True), ([2], True), ([1, 2], False), ([3, 4], True)):
+        given = torch.tensor([members])
+        regression = designs.regress(given)
+        assert (with_indices(designs, regression, given, [target]) is regression) == same
+    silent = Designs(designs.features, DesignOptions(n_index=0))
+    given = torch.tensor([[1, 2]])
+    regression = silent.regress(given)
+    assert with_indices(silent, regression, given, [target]) is regression
+
+
+@pytest.mark.parametrize("bend", [lambda s: s, np.tanh])
+def test_pairs_that_a_sum_of_four_joins_are_not_rejected_given_the_four(test_of, bend):
+    """Without the index nearly all are: their features bend with the sum, and products cannot follow."""
+    n, repeats = 500, 100
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(4, n, repeats))
+    x, y = (
+        bend(z.sum(axis=0)) + (0.3 if bend is np.tanh else 1.0) * rng.normal(size=(n, repeats))
+        for _ in range(2)
+    )
+    test = test_of(np.concatenate([x, y, *z], axis=1))
+    at = torch.arange(repeats)
+    given = torch.stack([at + k * repeats for k in range(2, 6)], dim=1)
+    p = test.pairs(at, at + repeats, given).log_p.exp().numpy()
+    for alpha in (0.01, 0.05):
+        assert np.mean(p <= alpha) <= alpha + 3.5 * np.sqrt(alpha * (1 - alpha) / repeats)
+    plain = type(test)(test.test, Designs(test.designs.features, DesignOptions(n_index=0)))
+    assert np.mean(plain.pairs(at, at + repeats, given).log_p.exp().numpy() <= 0.05) > 0.5
