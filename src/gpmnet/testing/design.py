@@ -36,7 +36,7 @@ class DesignOptions(Part):
     ----------
     n_cosines : int or None
         W, cosines of the rank per continuous variable; None is n / 16 shared among the continuous members of a set, at most
-        3 n^0.3 (24 for 1,000 rows) and at least 2 n^0.15 (6 for 1,000 rows, 8 for 10,000).
+        4 n^0.3 (32 for 1,000 rows) and at least 2 n^0.15 (6 for 1,000 rows, 8 for 10,000).
     n_index : int or None
         Cosines of the index of a target, see `indices`; None is n / 50, between 2 and 8; 0 leaves it out.
     interaction_share : float
@@ -74,7 +74,7 @@ class DesignOptions(Part):
         """Return W with n rows and some continuous members of a set."""
         if self.n_cosines is not None:
             return self.n_cosines
-        least, most = round(2 * math.pow(n, 0.15)), round(3 * math.pow(n, 0.3))
+        least, most = round(2 * math.pow(n, 0.15)), round(4 * math.pow(n, 0.3))
         return max(least, min(most, n // (16 * max(1, n_continuous))))
 
     def index_cosines(self, n: int) -> int:
