@@ -242,4 +242,5 @@ def _end(process: BaseProcess) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.join()
-    process.close()
+    if process.exitcode is not None:  # else something else reaped it, and closing would say that it still runs
+        process.close()
