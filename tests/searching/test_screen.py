@@ -9,16 +9,15 @@ from gpmnet.testing.base import BoundTest
 from gpmnet.testing.design import DesignOptions, Designs
 from gpmnet.testing.double_residual import DoubleResidual
 
-RNG = np.random.default_rng(0)
-
 
 def test_hits_are_those_of_a_loop_over_pairs(features_of):
+    rng = np.random.default_rng(1)
     n = 300
-    frame = pd.DataFrame(RNG.normal(size=(n, 6))).add_prefix("z")
-    frame["z1"] = frame["z0"] * RNG.normal(size=n)
+    frame = pd.DataFrame(rng.normal(size=(n, 6))).add_prefix("z")
+    frame["z1"] = frame["z0"] * rng.normal(size=n)
     for name, alphas in (("d1", 2), ("d2", 4), ("d3", 4)):
-        frame[name] = RNG.integers(0, alphas, n)
-    frame["d3"] = np.where(RNG.random(n) < 0.5, frame["d2"], frame["d3"])
+        frame[name] = rng.integers(0, alphas, n)
+    frame["d3"] = np.where(rng.random(n) < 0.5, frame["d2"], frame["d3"])
     f = features_of(frame)
     alpha = 0.05
     hits = screen(panels(f), panels(f), alpha, most=100)
@@ -43,7 +42,8 @@ def test_hits_are_those_of_a_loop_over_pairs(features_of):
 
 
 def test_only_the_strongest_are_kept_and_panels_do_not_matter(features_of, monkeypatch):
-    x = RNG.normal(size=(200, 9))
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(200, 9))
     x[:, 1:] = 0.5 * x[:, 1:] + np.linspace(0.2, 2, 8) * x[:, :1]
     f = features_of(x)
     full = screen(panels(f), panels(f), 0.5, most=3)
@@ -57,7 +57,8 @@ def test_only_the_strongest_are_kept_and_panels_do_not_matter(features_of, monke
 
 
 def test_forbidden_pairs_take_no_place_among_the_strongest(features_of):
-    x = RNG.normal(size=(200, 9))
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(200, 9))
     x[:, 1:] = 0.5 * x[:, 1:] + np.linspace(0.2, 2, 8) * x[:, :1]
     f = features_of(x)
     hits = screen(panels(f), panels(f), 0.5, most=3, forbidden=torch.tensor([[0, 8], [6, 0]]))
@@ -66,8 +67,9 @@ def test_forbidden_pairs_take_no_place_among_the_strongest(features_of):
 
 
 def test_half_of_the_products_give_the_same_hits(features_of, monkeypatch):
+    rng = np.random.default_rng(4)
     monkeypatch.setattr("gpmnet.searching.screen.panel_size", lambda _: 2)
-    x = RNG.normal(size=(200, 9))
+    x = rng.normal(size=(200, 9))
     x[:, 1:] += np.linspace(0.1, 1.5, 8) * x[:, :1]
     f = features_of(x)
     same = panels(f)

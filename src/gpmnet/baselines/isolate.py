@@ -242,5 +242,7 @@ def _end(process: BaseProcess) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.join()
-    if process.exitcode is not None:  # else something else reaped it, and closing would say that it still runs
+    if (
+        process.exitcode is not None
+    ):  # else something else reaped it, and closing would say that it still runs
         process.close()

@@ -13,6 +13,12 @@ from gpmnet.columns.functions import Scores, design_functions, feature_functions
 _MOST = 1 << 26  # numbers: 512 MB in double precision
 
 
+def table_bytes(n: int, n_continuous: int, n_cosines: int) -> int:
+    """Return the bytes of a table, 0 where it would be too large and there is none."""
+    numbers = n * n_continuous * (n_cosines + 2)
+    return 8 * numbers if numbers <= _MOST else 0
+
+
 @dataclass(frozen=True, eq=False)
 class Tabulated:
     """For each continuous variable its score, c tanh(z/c) and W cosines of its rank.
@@ -39,7 +45,7 @@ class Tabulated:
         continuous = (~features.is_discrete).nonzero()[:, 0]
         place = torch.cumsum((~features.is_discrete).long(), dim=0) - 1
         table = None
-        if features.n * len(continuous) * (n_cosines + 2) <= _MOST:
+        if table_bytes(features.n, len(continuous), n_cosines):
             s = Scores(features.mid_scores[:, features.score_start[continuous]].double())
             family = (*design_functions(0), *feature_functions(1), *design_functions(n_cosines)[1:])
             table = torch.stack([function.value(s) for function in family], dim=2).flatten(1)

@@ -12,6 +12,7 @@ from torch import Tensor
 from gpmnet.checks import check_number, check_type
 from gpmnet.columns.features import build_features
 from gpmnet.columns.functions import ColumnFunction, feature_functions
+from gpmnet.columns.tabulated import table_bytes
 from gpmnet.engines.base import Description, Engine, Found, Problem, Stop
 from gpmnet.errors import InputError, quote
 from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
@@ -167,13 +168,15 @@ class LocalEngine(Engine):
         check_type(self, "options", LocalOptions)
 
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
-        """Return about how many bytes a fit needs: features three times over, scores, ties, the blocks in flight."""
+        """Return about how many bytes a fit needs: features three times over, scores, ties, tables, blocks in flight."""
         columns = np.where(n_levels > 0, n_levels - 1, len(self.options.functions))
         small = self.options.takes_all_pairs(len(columns))
         size = 8 if small else 4
         ties = (size + 4) * int(np.count_nonzero(n_levels == 0))
         features = n_rows * (size * 3 * (int(columns.sum()) + len(columns)) + ties)
-        return features + int(5e8 if small else 2e9)
+        cosines = self.options.design.cosines(n_rows, 1)
+        tables = table_bytes(n_rows, int(np.count_nonzero(n_levels == 0)), cosines)
+        return features + tables + int(5e8 if small else 2e9)
 
     def fit(self, problem: Problem) -> LocalFound:
         """Return the tested pairs."""
