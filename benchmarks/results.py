@@ -185,7 +185,7 @@ def write():
         "chosen on draws with seeds from 100 to 544; its rows here are of seeds from 1000 on, the baselines of 0, 1,",
         "2, ... where the two were not run together. One rule, given which sets a pair is tested, was changed after runs of",
         "the tables had shown low recall on sparse discrete data; it was then chosen on other draws (docs/local.md). The",
-        "tables are therefore not untouched by it. Rows of `gpm-deep`, of growth, of large networks on a GPU and of the",
+        "tables are therefore not untouched by it. Rows of `gpm-deep`, of growth, large networks, twelve variables and the",
         "comparison of rules are older than the wider regressions of the local test: their times are shorter than now.\n",
     ]
     for name, (title, by) in TITLES.items():

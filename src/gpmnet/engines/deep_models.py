@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -142,10 +142,9 @@ class Models:
             self.stops.append((solver, ended.worst))
 
     def _track(self, name: str, phase: int) -> Track:
-        report: Callable[[int, int, str], None] = lambda step, steps, note: self.problem.progress(  # noqa: E731
-            f"train {name}", step, steps, note
+        return Track(
+            self.shelf.path(f"{name} training {phase}"), partial(self.problem.progress, f"train {name}")
         )
-        return Track(self.shelf.path(f"{name} training {phase}"), report)
 
     def _sparse(self, h: Tensor, name: str) -> tuple[SparsePairwise, PairwiseEnergy]:
         pairwise = self.recipe.base.pairs.build(self.coordinates, h, None)

@@ -27,9 +27,10 @@ def benjamini_hochberg(p_values: ArrayLike, n_tests: int | None = None) -> NDArr
     >>> benjamini_hochberg([0.01, 0.04, 0.03], n_tests=4).round(3)
     array([0.04 , 0.053, 0.053])
     """
-    with np.errstate(divide="ignore"):  # log 0 is -inf, and comes back as 0
-        log_p = np.log(np.asarray(p_values, dtype=np.float64))
-    return np.exp(log_benjamini_hochberg(log_p, n_tests))
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    m = len(p) if n_tests is None else n_tests
+    return _running_least(p[order] * m / np.arange(1, len(p) + 1), order, 1.0)
 
 
 def log_benjamini_hochberg(log_p: ArrayLike, n_tests: int | None = None) -> NDArray[np.float64]:
@@ -37,7 +38,11 @@ def log_benjamini_hochberg(log_p: ArrayLike, n_tests: int | None = None) -> NDAr
     log_p = np.asarray(log_p, dtype=np.float64)
     m = len(log_p) if n_tests is None else n_tests
     order = np.argsort(log_p, kind="stable")
-    scaled = log_p[order] + np.log(m / np.arange(1, len(log_p) + 1))
-    log_q = np.empty_like(log_p)
-    log_q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 0.0)
-    return log_q
+    return _running_least(log_p[order] + np.log(m / np.arange(1, len(log_p) + 1)), order, 0.0)
+
+
+def _running_least(ordered: NDArray[np.float64], order: NDArray[np.intp], most: float) -> NDArray[np.float64]:
+    """Return the least of each value and those after it, at most `most`, put back in the order they came in."""
+    found = np.empty_like(ordered)
+    found[order] = np.minimum(np.minimum.accumulate(ordered[::-1])[::-1], most)
+    return found

@@ -5,7 +5,7 @@ mean that is a function of one index, :math:`w^\top z`. Functions of single memb
 many terms for such a function (already for the bounded features of a plain sum of four), and what they leave is common
 to all variables that the same sum moves: false edges. So the linear regression of a target's first feature on the
 members' scores and indicators is taken for the index, standardised, and :math:`\cos m\pi\Phi(s)`, m = 1..W, join the
-design, for both ends of a pair. It costs as many degrees of freedom as the set has members, whatever W.
+design, for both ends of a pair.
 """
 
 from __future__ import annotations
@@ -28,15 +28,10 @@ def with_indices(
     count = designs.options.index_cosines(designs.features.n)
     if not count or int((given[0] >= 0).sum()) < 2 or designs.is_saturated(given):
         return regression
-    index = torch.cat([_index(designs, given, target) for target in targets], dim=2)
+    f = designs.features
+    linear = Regression.of(gather(f.mid_scores, f.score_columns(given).flatten(1)), designs.options.ridge)
+    first = torch.cat([f.of(target)[:, :, :1] for target in targets], dim=2)
+    index = linear.fitted(first - first.mean(dim=1, keepdim=True))
     standardise(index)
     s = Scores(index)
     return regression.with_columns(torch.cat([Cosine(m).value(s) for m in range(1, count + 1)], dim=2))
-
-
-def _index(designs: Designs, given: Tensor, target: Tensor) -> Tensor:
-    """Return the prediction of a target's first feature from the members' scores and indicators, (b, n, 1)."""
-    f = designs.features
-    linear = Regression.of(gather(f.mid_scores, f.score_columns(given).flatten(1)), designs.options.ridge)
-    first = f.of(target)[:, :, :1]
-    return linear.fitted(first - first.mean(dim=1, keepdim=True))
