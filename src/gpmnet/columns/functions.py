@@ -17,7 +17,7 @@ To add one, write a class with the three methods of `ColumnFunction` and put it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -185,6 +185,15 @@ def feature_functions(k: int) -> tuple[ColumnFunction, ...]:
 def design_functions(n_cosines: int) -> tuple[ColumnFunction, ...]:
     """Return the functions of a column in a design matrix: z and cosines of its rank."""
     return (Power(1), *(Cosine(m) for m in range(1, n_cosines + 1)))
+
+
+def cosines(s: Scores, count: int) -> Iterator[Tensor]:
+    """Yield the cosines of degree 1, 2, ..., count of scores, each from the two before it: far faster than one by one."""
+    first = Cosine(1).value(s)
+    before, last = torch.ones_like(first), first
+    for _ in range(count):
+        yield last
+        before, last = last, 2 * first * last - before
 
 
 def pairwise_functions(k: int) -> tuple[ColumnFunction, ...]:

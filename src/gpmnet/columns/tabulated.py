@@ -1,4 +1,4 @@
-"""Functions of all continuous columns, computed once where they fit: design matrices are then gathered, not computed."""
+"""Functions of columns, computed once and kept one a row, and their moments: designs are then gathered, not computed."""
 
 from __future__ import annotations
 
@@ -7,70 +7,166 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpmnet.columns.features import Features, gather
-from gpmnet.columns.functions import Scores, design_functions, feature_functions
+from gpmnet.columns.features import Features
+from gpmnet.columns.functions import Scores, cosines
 
-_MOST = 1 << 26  # numbers: 512 MB in double precision
-
-
-def table_bytes(n: int, n_continuous: int, n_cosines: int) -> int:
-    """Return the bytes of a table, 0 where it would be too large and there is none."""
-    numbers = n * n_continuous * (n_cosines + 2)
-    return 8 * numbers if numbers <= _MOST else 0
+_MOST = 1 << 28  # numbers of a table
+_MOST_ROWS = 1 << 13  # rows of a table whose moments are kept
+_STRIP = 1 << 10  # rows whose moments are computed at a time
+_ROWS = 1 << 13  # rows of the data summed up in the table's precision; sums of sums are double
+ZERO, ONE = 0, 1
+"""The first two rows of every table are constant: the one pads designs, the other products."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """For each continuous variable its score, c tanh(z/c) and W cosines of its rank.
+    r"""Functions of some variables, one a row.
 
     Attributes
     ----------
-    features : Features
+    value : Tensor of shape (D, n)
+        A row of zeros, a row of ones; for each continuous variable that sets may hold its score z and W cosines of its rank,
+        centred with unit variance; for each discrete one its indicators likewise; and the features of each continuous
+        variable as they are (those of a discrete one are its indicators).
+    start, feature_start : Tensor of shape (d,)
+        First row of the functions and of the features of each variable, 0 where the table has none.
     n_cosines : int
         W.
-    table : Tensor of shape (n, c (W + 2)), or None
-        None where it would be too large; the functions are then computed when they are asked for.
-    place : Tensor of shape (d,)
-        Number of each variable among the c continuous ones.
+    gram : Tensor of shape (D, D) or None
+        Mean products of the rows, where they are kept.
     """
 
-    features: Features
+    value: Tensor
+    start: Tensor
+    feature_start: Tensor
     n_cosines: int
-    table: Tensor | None
-    place: Tensor
+    gram: Tensor | None
 
     @classmethod
-    def of(cls, features: Features, n_cosines: int) -> Tabulated:
-        """Return the functions of all continuous columns; time and memory n c (W + 2)."""
-        continuous = (~features.is_discrete).nonzero()[:, 0]
-        place = torch.cumsum((~features.is_discrete).long(), dim=0) - 1
-        table = None
-        if table_bytes(features.n, len(continuous), n_cosines):
-            s = Scores(features.mid_scores[:, features.score_start[continuous]].double())
-            family = (*design_functions(0), *feature_functions(1), *design_functions(n_cosines)[1:])
-            table = torch.stack([function.value(s) for function in family], dim=2).flatten(1)
-        return cls(features, n_cosines, table, place)
+    def of(
+        cls, features: Features, n_cosines: int, members: Tensor, targets: Tensor, keep: bool = False
+    ) -> Tabulated:
+        """Return the functions of variables that sets hold and the features of targets, both as positions.
 
-    def additive(self, members: Tensor, n_cosines: int) -> list[Tensor]:
-        """Return z and cosines of members (b, c), function by function: tensors (b, n, ...) to be put side by side."""
-        if self.table is None:
-            s = self._scores(members)
-            return [s.value(function) for function in design_functions(n_cosines)]
-        slots = torch.tensor([0, *range(2, n_cosines + 2)], device=members.device)
-        return [gather(self.table, (self._starts(members)[:, None, :] + slots[:, None]).flatten(1))]
+        Time and memory n D; n D^2 / 2 more for moments, which are kept if asked for and not too many.
+        """
+        f, d = features, features.d
+        start, feature_start = (torch.zeros(d, dtype=torch.int64, device=f.device) for _ in range(2))
+        parts = [f.phi.new_zeros((1, f.n)), f.phi.new_ones((1, f.n))]
+        at = 2
+        discrete = torch.unique(torch.cat([members, targets]))
+        discrete = discrete[f.is_discrete[discrete]]
+        members, targets = members[~f.is_discrete[members]], targets[~f.is_discrete[targets]]
+        for variables, block, where in (
+            (members, _functions(f, members, n_cosines), start),
+            (targets, f.phi.T[f.columns(targets).flatten()], feature_start),
+            (discrete, _indicators(f, discrete), start),
+        ):
+            if len(variables):
+                width = f.width[variables] if where is start and variables is discrete else None
+                size = width if width is not None else torch.full_like(variables, len(block) // len(variables))
+                where[variables] = at + torch.cumsum(size, dim=0) - size
+                at += len(block)
+                parts.append(block)
+        feature_start[discrete] = start[discrete]
+        value = torch.cat([part.float() for part in parts])
+        gram = moments(value) if keep and len(value) <= _MOST_ROWS else None
+        return cls(value, start, feature_start, n_cosines, gram)
+
+    @classmethod
+    def of_all(cls, features: Features, n_cosines: int) -> Tabulated | None:
+        """Return the functions of all variables, None where they are too many."""
+        if table_numbers(features.n, features.levels, n_cosines, len(features.family)) > _MOST:
+            return None
+        everyone = torch.arange(features.d, device=features.device)
+        return cls.of(features, n_cosines, everyone, everyone, keep=True)
+
+    def rows(self, index: Tensor, at: slice = slice(None)) -> Tensor:
+        """Return some rows of the table, (b, p) to (b, p, n), or only `at` some rows of the data."""
+        return self.value[:, at][index.flatten()].unflatten(0, index.shape)
+
+    def products(self, one: Tensor, two: Tensor) -> Tensor:
+        """Return mean products of rows (b, p) and rows (b, q), double, (b, p, q)."""
+        if self.gram is not None:
+            return self.gram[one[:, :, None], two[:, None, :]].double()
+        found = torch.zeros((*one.shape, two.shape[1]), dtype=torch.float64, device=one.device)
+        n = self.value.shape[1]
+        for at in slices(n, _ROWS):
+            found += self.rows(one, at) @ self.rows(two, at).mT
+        return found / n
+
+    def additive(self, members: Tensor, n_cosines: int) -> Tensor:
+        """Return the rows of z and some cosines of continuous members (b, c), member by member: (b, c (1 + cosines))."""
+        slots = torch.arange(n_cosines + 1, device=members.device)
+        return (self.start[members][..., None] + slots).flatten(1)
 
     def interacting(self, members: Tensor, degrees: int) -> Tensor:
-        """Return the functions of degree 1, 2, ... of members (b, c), member by member: (b, n, c degrees)."""
-        if self.table is None:
-            s = self._scores(members)
-            return torch.stack([s.value(function) for function in feature_functions(degrees)], dim=3).flatten(
-                2
-            )
-        slots = torch.tensor([1, *range(3, degrees + 2)], device=members.device)
-        return gather(self.table, (self._starts(members)[:, :, None] + slots).flatten(1))
+        """Return the rows of the functions of degree 1, 2, ... of continuous members (b, c), likewise."""
+        slots = torch.arange(1, degrees + 1, device=members.device)
+        rows = self.start[members][..., None] + slots
+        rows[..., 0] = self.feature_start[members]  # all but linear and bounded, in the place of z and cos pi u
+        return rows.flatten(1)
 
-    def _starts(self, members: Tensor) -> Tensor:
-        return self.place[members] * (self.n_cosines + 2)
 
-    def _scores(self, members: Tensor) -> Scores:
-        return Scores(gather(self.features.mid_scores, self.features.score_start[members]))
+def feature_rows(features: Features, table: Tabulated, variables: Tensor) -> Tensor:
+    """Return the rows of a table with the features of variables (b, s; -1 pads): (b, s, widest)."""
+    chosen = variables.clamp(min=0)
+    width = torch.where(variables >= 0, features.width[chosen], 0)
+    slots = torch.arange(max(1, int(width.max())), device=variables.device)
+    return torch.where(slots < width[..., None], table.feature_start[chosen][..., None] + slots, ZERO)
+
+
+def table_numbers(n: int, levels: Tensor, n_cosines: int, n_features: int) -> int:
+    """Return how many numbers the table of all variables has; 0 levels stand for a continuous one."""
+    rows = torch.where(levels > 0, levels - 1, 1 + n_cosines + n_features)
+    return n * (2 + int(rows.sum()))
+
+
+def table_bytes(n: int, levels: Tensor, n_cosines: int, n_features: int, size: int) -> int:
+    """Return the bytes of the table of all variables and of its moments, 0 where there is none."""
+    numbers = table_numbers(n, levels, n_cosines, n_features)
+    if numbers > _MOST:
+        return 0
+    d = numbers // max(1, n)
+    return size * (2 * numbers + (d * d if d <= _MOST_ROWS else 0))
+
+
+def slices(n: int, size: int) -> list[slice]:
+    """Return n rows in pieces of about one size."""
+    return [slice(at, min(at + size, n)) for at in range(0, n, max(1, size))]
+
+
+def moments(value: Tensor) -> Tensor:
+    """Return the mean products (D, D) of the rows of a table (D, n); half of them are computed."""
+    count, n = value.shape
+    gram = value.new_empty((count, count))
+    for strip in slices(count, _STRIP):
+        total = torch.zeros((strip.stop - strip.start, count - strip.start), dtype=torch.float64, device=value.device)
+        for at in slices(n, _ROWS):
+            total += value[strip, at] @ value[strip.start :, at].T
+        gram[strip, strip.start :] = (total / n).to(value.dtype)
+        gram[strip.start :, strip] = gram[strip, strip.start :].T.clone()
+    return gram
+
+
+def standardised(rows: Tensor) -> Tensor:
+    """Return rows (..., n) centred and with unit variance, in place; constant ones become zero."""
+    rows -= rows.mean(dim=-1, keepdim=True)
+    spread = torch.linalg.vector_norm(rows, dim=-1, keepdim=True) / rows.shape[-1] ** 0.5
+    rows *= torch.where(spread > 1e-6, 1 / spread.clamp(min=1e-6), 0.0)
+    return rows
+
+
+def _functions(f: Features, variables: Tensor, n_cosines: int) -> Tensor:
+    """Return z and cosines of continuous variables, variable by variable: (c (1 + W), n)."""
+    z = f.mid_scores.T[f.score_start[variables]]
+    block = z.new_empty((len(z), n_cosines + 1, z.shape[1]))
+    block[:, 0] = z
+    for m, cosine in enumerate(cosines(Scores(z.double()), n_cosines), 1):
+        block[:, m] = cosine
+    return standardised(block.flatten(0, 1))
+
+
+def _indicators(f: Features, variables: Tensor) -> Tensor:
+    columns = f.columns(variables)
+    return standardised(f.phi.T[columns[columns < f.phi.shape[1] - 1]].clone())

@@ -175,7 +175,8 @@ class LocalEngine(Engine):
         ties = (size + 4) * int(np.count_nonzero(n_levels == 0))
         features = n_rows * (size * 3 * (int(columns.sum()) + len(columns)) + ties)
         cosines = self.options.design.cosines(n_rows, 1)
-        tables = table_bytes(n_rows, int(np.count_nonzero(n_levels == 0)), cosines)
+        levels = torch.as_tensor(n_levels)
+        tables = table_bytes(n_rows, levels, cosines, len(self.options.functions), size)
         return features + tables + int(5e8 if small else 2e9)
 
     def fit(self, problem: Problem) -> LocalFound:

@@ -22,10 +22,14 @@ import torch
 from torch import Tensor
 
 from gpmnet.checks import check_number
-from gpmnet.columns.features import Features, gather
-from gpmnet.columns.tabulated import Tabulated
+from gpmnet.columns.features import Features
+from gpmnet.columns.tabulated import ZERO, Tabulated, feature_rows
 from gpmnet.parts import Part
-from gpmnet.testing.interactions import SetShape, fitting_shape, interactions, n_interactions
+from gpmnet.testing.blocks import CellBlock, TableBlock
+from gpmnet.testing.chosen import Choice, Products, with_fast, with_products
+from gpmnet.testing.indices import with_indices
+from gpmnet.testing.interactions import SetShape, fitting_shape, n_interactions
+from gpmnet.testing.regression import Regression
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,16 @@ class DesignOptions(Part):
     n_cosines : int or None
         W, cosines of the rank per continuous variable; None is n / 16 shared among the continuous members of a set, at most
         4 n^0.3 (32 for 1,000 rows) and at least 2 n^0.15 (6 for 1,000 rows, 8 for 10,000).
+    n_slow : int
+        Of these, the ones that every set has; the rest join where what is left shows a sign of them.
     n_index : int or None
         Cosines of the index of a target, see `indices`; None is n / 50, between 2 and 8; 0 leaves it out.
-    interaction_share : float
-        Products of functions of several members of a set, as a share of the rows, ten at least ...
     most_interactions : int
-        ... and at most this many.
+        Products of functions of several members of a set that are looked at.
+    least_t : float
+        Those that say this much about an end, in standard errors, join the design ...
+    interaction_share : float
+        ... but no more of them than this share of the rows, ten at least.
     ridge : float
         Penalty relative to the variance of a standardised column.
     rows_per_cell : int
@@ -52,9 +60,12 @@ class DesignOptions(Part):
     """
 
     n_cosines: int | None = None
+    n_slow: int = 16
     n_index: int | None = None
-    interaction_share: float = 0.1
+    most_chosen: int = 64
     most_interactions: int = 200
+    least_t: float = 2.5
+    interaction_share: float = 0.1
     ridge: float = 1e-3
     rows_per_cell: int = 10
     most_cells: int = 256
@@ -65,6 +76,7 @@ class DesignOptions(Part):
             if getattr(self, name) is not None:
                 check_number(self, name, 0, integer=True)
         check_number(self, "interaction_share", 0.0, 1.0)
+        check_number(self, "least_t", 0.0)
         check_number(self, "most_interactions", 0, integer=True)
         check_number(self, "ridge", 0.0, open_low=True)
         check_number(self, "rows_per_cell", 1, integer=True)
@@ -81,9 +93,9 @@ class DesignOptions(Part):
         """Return the cosines of an index with n rows."""
         return max(2, min(8, n // 50)) if self.n_index is None else self.n_index
 
-    def n_interactions(self, n: int) -> int:
-        """Return how many interactions a set may have, with n rows."""
-        return int(min(self.most_interactions, max(10, self.interaction_share * n)))
+    def choice(self, n: int) -> Choice:
+        """Return which products a regression takes, with n rows."""
+        return Choice(self.least_t, int(min(self.most_chosen, max(10, self.interaction_share * n))))
 
     def n_cells(self, n: int) -> float:
         """Return how many cells a joint table may have to be saturated, with n rows."""
@@ -91,89 +103,8 @@ class DesignOptions(Part):
 
     def most_members(self, n: int) -> int:
         """Return how many continuous members a set may have so that its design takes at most a quarter of n rows."""
-        return int(max(1, (n / 4 - self.n_interactions(n)) // (1 + self.cosines(n, n))))
-
-
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """Factorised regressions of a batch of b conditioning sets.
-
-    Attributes
-    ----------
-    design : Tensor of shape (b, n, p)
-        Centred and standardised columns.
-    factor : Tensor of shape (b, p, p)
-        Cholesky factor of the regularised Gram matrix over n.
-    df : Tensor of shape (b,)
-        Effective degrees of freedom, the intercept included.
-    ridge : float
-        What was added to the diagonal of the Gram matrix.
-    """
-
-    design: Tensor
-    factor: Tensor
-    df: Tensor
-    ridge: float
-
-    @classmethod
-    def of(cls, design: Tensor, ridge: float) -> Regression:
-        """Return the regressions on some columns (b, n, p), which are changed in place.
-
-        Time O(b n p^2).
-        """
-        standardise(design)
-        gram = design.mT @ design / design.shape[1]
-        gram.diagonal(dim1=1, dim2=2).add_(ridge)
-        factor = torch.linalg.cholesky(gram)
-        return cls(design, factor, _freedom(factor, ridge), ridge)
-
-    def with_columns(self, more: Tensor) -> Regression:
-        """Return the regressions with further columns (b, n, q), which are changed in place; time O(b n (p + q) q)."""
-        standardise(more)
-        n, p = self.design.shape[1:]
-        cross: Tensor = torch.linalg.solve_triangular(self.factor, self.design.mT @ more / n, upper=False)
-        corner = more.mT @ more / n - cross.mT @ cross
-        corner.diagonal(dim1=1, dim2=2).add_(self.ridge)
-        factor = self.factor.new_zeros((len(more), p + more.shape[2], p + more.shape[2]))
-        factor[:, :p, :p], factor[:, p:, :p] = self.factor, cross.mT
-        factor[:, p:, p:] = torch.linalg.cholesky(corner)
-        design = torch.cat([self.design, more], dim=2)
-        return Regression(design, factor, _freedom(factor, self.ridge), self.ridge)
-
-    @property
-    def left(self) -> Tensor:
-        """The share of the rows that the regressions leave free, (b,)."""
-        n = self.design.shape[1]
-        return (n - self.df) / n
-
-    def fitted(self, targets: Tensor) -> Tensor:
-        """Return the fitted values of centred targets of shape (b, n, q), without their means."""
-        if self.design.shape[2] == 0:
-            return torch.zeros_like(targets)
-        moments = self.design.mT @ targets / self.design.shape[1]
-        return self.design @ torch.cholesky_solve(moments, self.factor)
-
-    def residuals(self, targets: Tensor) -> Tensor:
-        """Return centred targets minus their fitted values."""
-        centred = targets - targets.mean(dim=1, keepdim=True)
-        return centred - self.fitted(centred)
-
-
-def standardise(columns: Tensor) -> None:
-    """Centre columns (b, n, p) and give them unit variance, in place: they are the largest thing there is."""
-    columns -= columns.mean(dim=1, keepdim=True)
-    spread = torch.linalg.vector_norm(columns, dim=1, keepdim=True) / math.sqrt(columns.shape[1])
-    columns *= torch.where(spread > 1e-6, 1 / spread.clamp(min=1e-6), 0.0)
-
-
-def _freedom(factor: Tensor, ridge: float) -> Tensor:
-    """Return the degrees of freedom (b,) of ridge regressions with Cholesky factors (b, p, p), the intercept included."""
-    p = factor.shape[1]
-    if not p:
-        return factor.new_ones(len(factor))
-    eye = torch.eye(p, dtype=factor.dtype, device=factor.device).expand_as(factor)
-    inverse: Tensor = torch.linalg.solve_triangular(factor, eye, upper=False)
-    return 1 + p - ridge * inverse.square().sum(dim=(1, 2))
+        products = min(self.most_interactions, self.choice(n).most)
+        return int(max(1, (n / 4 - products) // (1 + self.cosines(n, n))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +115,17 @@ class Designs:
     options: DesignOptions
 
     @cached_property
-    def _functions(self) -> Tabulated:
-        return Tabulated.of(self.features, self._degrees(1))
+    def _table(self) -> Tabulated | None:
+        return Tabulated.of_all(self.features, self._degrees(1))
+
+    def table(self, members: Tensor, targets: Tensor) -> Tabulated:
+        """Return a table with the functions of all that sets hold and the features of all targets; -1 is no variable."""
+        if self._table is not None:
+            return self._table
+        everyone = torch.cat([members.flatten(), targets.flatten()])
+        inside, outside = (torch.unique(x[x >= 0]) for x in (members, everyone))
+        n_continuous = int((self.features.levels[inside] == 0).any())
+        return Tabulated.of(self.features, self._degrees(n_continuous), inside, outside)
 
     def batches(self, given: Tensor, budget: int) -> Iterator[Tensor]:
         """Split conditioning sets (B, s; -1 pads) into batches of one shape whose designs fit the budget.
@@ -201,12 +141,49 @@ class Designs:
             for start in range(0, len(members), size):
                 yield torch.tensor(members[start : start + size], device=given.device)
 
-    def regress(self, given: Tensor) -> Regression:
+    def regress(
+        self, given: Tensor, targets: Sequence[Tensor] = (), table: Tabulated | None = None
+    ) -> Regression:
         """Return the regressions on a batch of conditioning sets of one shape, (b, s; -1 pads).
 
-        Time O(b n p^2), memory O(b n p) for p columns.
+        Parameters
+        ----------
+        given : Tensor of shape (b, s)
+        targets : sequence of Tensor of shape (b,)
+            The variables that will be regressed. What says something about any of them joins the design: fast cosines,
+            functions of their indices, products.
+        table : Tabulated, optional
+            One that holds all members and targets.
+
+        Notes
+        -----
+        Time O(b (p^3 + n q p + n r (p + r))) for p columns of single members whose moments are kept, q features of targets
+        and r columns made for them; O(b n p^2) more where no moments are kept.
         """
-        return Regression.of(self._matrix(given), self.options.ridge)
+        f, o = self.features, self.options
+        table = self.table(given, torch.stack([*targets]) if targets else given) if table is None else table
+        key = self._key(self._keys(given[:1])[0].tolist())
+        members, slow = self._members(given, key), min(key.n_cosines, o.n_slow)
+        regression = Regression.without_columns(len(given), f.n, o.ridge, given.device)
+        regression = regression.with_columns(TableBlock(table, self._additive(members, key, table, slow)))
+        if key.cells:
+            code = self._codes(members.discrete)
+            regression = regression.with_columns(CellBlock.of(code, key.cells, table.value))
+        if not targets or self._is_exact(key):
+            return regression
+        index = [feature_rows(f, table, target[:, None])[:, 0] for target in targets]
+        both = torch.cat(index, dim=1)
+        if key.n_cosines > slow:
+            fast = table.additive(members.continuous, key.n_cosines).unflatten(1, (-1, 1 + key.n_cosines))
+            regression = with_fast(regression, table, fast[:, :, 1 + slow :], both)
+        if key.shape.n_continuous + key.n_discrete > 1:
+            linear = TableBlock(table, self._additive(members, key._replace(cells=0), table, 0))
+            first = torch.stack([rows[:, 0] for rows in index], dim=1)
+            regression = with_indices(regression, linear, first, o.index_cosines(f.n))
+        if n_interactions(key.shape, key.degree):
+            made = Products(table, self._factors(members, key, table), key.shape, key.degree)
+            regression = with_products(regression, made, both, o.choice(f.n))
+        return regression
 
     def cells(self, given: Tensor) -> Tensor:
         """Return the number of cells of the joint table of each set's discrete members, (B,)."""
@@ -216,11 +193,6 @@ class Designs:
     def few_cells(self, given: Tensor) -> Tensor:
         """Return whether the joint table of each set's discrete members is small against the rows, (B,) of bool."""
         return self.cells(given) <= self.options.n_cells(self.features.n)
-
-    def is_saturated(self, given: Tensor) -> bool:
-        """Return whether the regressions on sets of one shape are exact: discrete members only, one column a cell."""
-        key = self._key(self._keys(given[:1])[0].tolist())
-        return not key.shape.n_continuous and (key.cells > 0 or key.n_discrete <= 1)
 
     def _keys(self, given: Tensor) -> Tensor:
         """Return the keys of sets (B, s) as rows of numbers, (B, 5 + s); see `_Key`."""
@@ -246,37 +218,40 @@ class Designs:
         n_continuous, saturated, *widths = kind
         wide = tuple(width for width in widths if width)
         whole = SetShape(n_continuous, wide, bool(saturated), self._degrees(n_continuous))
-        shape, degree = fitting_shape(whole, self.options.n_interactions(self.features.n))
+        shape, degree = fitting_shape(whole, self.options.most_interactions)
         if not n_interactions(shape, degree):
             return [1] + [0] * len(widths)
         return [degree, *shape.widths, *[0] * (len(widths) - len(shape.widths))]
 
-    def _matrix(self, given: Tensor) -> Tensor:
-        f = self.features
-        key = self._key(self._keys(given[:1])[0].tolist())
-        levels = torch.where(given >= 0, f.levels[given.clamp(min=0)], -1)
-        parts: list[Tensor] = []
-        factors: list[Tensor] = []
-        some = n_interactions(key.shape, key.degree) > 0
-        if key.shape.n_continuous:
-            members = given[levels == 0].reshape(len(given), -1)
-            parts += self._functions.additive(members, key.n_cosines)
-            if some:
-                factors.append(self._functions.interacting(members, key.shape.w))
-        if key.n_discrete:
-            members = given.gather(1, levels.argsort(dim=1, stable=True))[:, -key.n_discrete :]
-            if key.cells:
-                parts.append(self._saturated(members, key.cells))
-            else:
-                parts.append(gather(f.phi, f.columns(members).flatten(1)))
-            if some:
-                narrow = members[:, : len(key.shape.widths)].T
-                factors += [f.of(member) for member in narrow]
-        if not parts:
-            return f.phi.new_zeros((len(given), f.n, 0), dtype=torch.float64)
-        if some:
-            parts += interactions(torch.cat(factors, dim=2), key.shape, key.degree)
-        return torch.cat(parts, dim=2)
+    def _is_exact(self, key: _Key) -> bool:
+        """Return whether the regressions are exact: discrete members only, one column a cell."""
+        return not key.shape.n_continuous and (key.cells > 0 or key.n_discrete <= 1)
+
+    def _members(self, given: Tensor, key: _Key) -> _Members:
+        levels = torch.where(given >= 0, self.features.levels[given.clamp(min=0)], -1)
+        ordered = given.gather(1, levels.argsort(dim=1, stable=True))
+        discrete = ordered[:, given.shape[1] - key.n_discrete :]
+        return _Members(given[levels == 0].reshape(len(given), -1), discrete)
+
+    def _additive(self, members: _Members, key: _Key, table: Tabulated, n_cosines: int) -> Tensor:
+        """Return the rows of a table with functions of single members, (b, p)."""
+        rows = table.additive(members.continuous, n_cosines)
+        if not key.n_discrete or key.cells:
+            return rows
+        return torch.cat([rows, self._indicators(members.discrete, table).flatten(1)], dim=1)
+
+    def _factors(self, members: _Members, key: _Key, table: Tabulated) -> Tensor:
+        """Return the rows of a table whose products are interactions, (b, f), in the order of `factors`."""
+        rows = [table.interacting(members.continuous, key.shape.w)]
+        for slot, width in enumerate(key.shape.widths):
+            rows.append(self._indicators(members.discrete[:, slot : slot + 1], table)[:, 0, :width])
+        return torch.cat(rows, dim=1)
+
+    def _indicators(self, variables: Tensor, table: Tabulated) -> Tensor:
+        """Return the rows of discrete variables (b, s), (b, s, widest)."""
+        width = self.features.width[variables]
+        slots = torch.arange(int(width.max()) if width.numel() else 0, device=variables.device)
+        return torch.where(slots < width[..., None], table.start[variables][..., None] + slots, ZERO)
 
     def _degrees(self, n_continuous: int) -> int:
         return max(1, self.options.cosines(self.features.n, n_continuous))
@@ -290,15 +265,20 @@ class Designs:
             cells, n_discrete, wide, degree, self.options.cosines(self.features.n, n_continuous), shape
         )
 
-    def _saturated(self, members: Tensor, cells: int) -> Tensor:
-        """Return one indicator a configuration of discrete members (b, s), padded to `cells`: (b, n, cells)."""
+    def _codes(self, members: Tensor) -> Tensor:
+        """Return the cell of each row in the joint table of discrete members (b, s): (b, n)."""
         f = self.features
         code = torch.zeros((len(members), f.n), dtype=torch.int64, device=members.device)
-        for slot in range(members.shape[1]):
-            member = members[:, slot]
+        for member in members.T:
             code = code * f.levels[member][:, None] + f.codes[:, member].T.long()
-        indicators = torch.zeros((*code.shape, cells), dtype=torch.float64, device=members.device)
-        return indicators.scatter_(2, code[..., None], 1.0)
+        return code
+
+
+class _Members(NamedTuple):
+    """The continuous members of sets of one shape, and the discrete ones, narrow ones first: (b, s) each."""
+
+    continuous: Tensor
+    discrete: Tensor
 
 
 class _Key(NamedTuple):

@@ -23,6 +23,7 @@ the conditional variances may move together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -32,12 +33,14 @@ from gpmnet.checks import check_type
 from gpmnet.columns.features import Features
 from gpmnet.columns.whitening import whitener
 from gpmnet.testing.base import ConditionalTest, PairTests
-from gpmnet.testing.design import Designs, Regression
-from gpmnet.testing.indices import with_indices
+from gpmnet.testing.design import Designs
 from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
-from gpmnet.testing.residuals import BUDGET, Residuals, bounded_residuals, floor, lacking_variance
+from gpmnet.testing.ranking import rank
+from gpmnet.testing.regression import BUDGET, Regression
+from gpmnet.testing.residuals import Residuals, floor
 
 _MOST_WEIGHTED = 64  # weighted products beyond this many cost more than they could show
+_CANDIDATES = 128  # ranked at a time
 _WIDE = 6  # blocks of more features than this are taken for homoscedastic: their moments are too many to fit
 
 
@@ -58,22 +61,18 @@ class DoubleResidual(ConditionalTest):
         check_type(self, "interactions", bool)
 
     def rank(self, designs: Designs, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
-        """Return log p-values (B, C) of each node against its candidates (-1 pads) given its set.
-
-        Homoscedastic form of the test: one regression serves all candidates of a node.
-        Time O(B n p (p + C K)), memory O(n (p + C K)) per node in a batch.
-        """
+        """Return log p-values (B, C) of each node (B,) against its candidates (B, C; -1 pads) given its set (B, s)."""
         features = designs.features
         log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=nodes.device)
-        most = BUDGET // (2 * features.n * int(features.width.max()))  # features and residuals
-        slots = torch.arange(candidates.shape[1], device=nodes.device)
-        for rows in designs.batches(given, BUDGET):
-            for part in torch.split(rows, max(1, most // len(slots))):
-                regression = designs.regress(given[part])
-                for at in torch.split(slots, max(1, most // len(part))):
-                    log_p[part[:, None], at] = _rank(
-                        features, regression, nodes[part], candidates[part[:, None], at]
-                    )
+        if not candidates.shape[1]:
+            return log_p
+        for part in designs.batches(given, BUDGET):
+            table = designs.table(given[part], torch.cat([nodes[part, None], candidates[part]], dim=1))
+            regression = designs.regress(given[part], [nodes[part]], table)
+            for slots in torch.split(torch.arange(candidates.shape[1], device=nodes.device), _CANDIDATES):
+                log_p[part[:, None], slots] = rank(
+                    features, table, regression, nodes[part], candidates[part[:, None], slots]
+                )
         return log_p
 
     def pairs(self, designs: Designs, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
@@ -89,14 +88,21 @@ class DoubleResidual(ConditionalTest):
                 size = max(1, BUDGET // (2 * features.n * max(products, _MOST_WEIGHTED)))
                 for part in torch.split(alike, size):
                     ends = first[part], second[part]
-                    regression = with_indices(designs, designs.regress(given[part]), given[part], [*ends])
-                    tests.put(part, self._pairs(features, regression, ends, given[part]))
+                    table = designs.table(given[part], torch.stack(ends))
+                    regression = designs.regress(given[part], ends, table)
+                    left = Residuals.of(features, table, regression, ends)
+                    tests.put(part, self._pairs(features, regression, left, ends, given[part]))
         return tests
 
     def _pairs(
-        self, features: Features, regression: Regression, ends: tuple[Tensor, Tensor], given: Tensor
+        self,
+        features: Features,
+        regression: Regression,
+        left: Sequence[Residuals],
+        ends: tuple[Tensor, Tensor],
+        given: Tensor,
     ) -> PairTests:
-        left_u, left_v = (Residuals.of(features, regression, end) for end in ends)
+        left_u, left_v = left
         information = _information(left_u, left_v, regression.df)
         wide_u, wide_v = (features.width[end] for end in ends)
         thin_u, thin_v = (features.coarse(end) for end in ends)
@@ -120,29 +126,6 @@ class DoubleResidual(ConditionalTest):
             parts.append(weighted)
         log_p = cauchy_combination(torch.stack(parts, dim=-1))
         return PairTests(log_p, strength, _sign(features, ends, linear, strength), information)
-
-
-def _rank(features: Features, regression: Regression, nodes: Tensor, candidates: Tensor) -> Tensor:
-    own = bounded_residuals(features, regression, nodes)
-    b, n, k = own.shape
-    columns = features.columns(candidates)  # (b, C, K)
-    raw = features.phi[:, columns.flatten(1)].permute(1, 0, 2).double()
-    residual = regression.residuals(raw).reshape(b, n, *columns.shape[1:])
-    gram = torch.einsum("bnck,bncl->bckl", residual, residual) / n
-    moment = torch.einsum("bnk,bncl->bckl", own, residual) / n**0.5
-    variance = raw.square().mean(dim=1).reshape(columns.shape)
-    lacking = lacking_variance(features, variance, candidates)
-    square = (moment @ whitener(gram, floor(variance, lacking))).square()
-    others = candidates.clamp(min=0)
-    shrink = regression.left[:, None]
-    df_i, df_j = features.width[nodes][:, None], features.width[others]
-    fine = log_chi2_sf(square.sum(dim=(2, 3)) * shrink, df_i * df_j)
-    thin_i, thin_j = features.coarse(nodes)[:, None], features.coarse(others)
-    mask = (torch.arange(k, device=own.device) < thin_i)[:, None, :, None]
-    mask = mask & (torch.arange(square.shape[3], device=own.device) < thin_j[..., None])[:, :, None, :]
-    coarse = log_chi2_sf((square * mask).sum(dim=(2, 3)) * shrink, thin_i * thin_j)
-    joined = cauchy_combination(torch.stack([fine, coarse], dim=-1))
-    return torch.where(candidates >= 0, joined, torch.zeros_like(joined))
 
 
 def _alike(features: Features, rows: Tensor, first: Tensor, second: Tensor) -> list[Tensor]:
@@ -173,7 +156,8 @@ def _weighted(features: Features, pairs: _Coarse, given: Tensor) -> tuple[Tensor
         log_p, strength = torch.full_like(pairs.shrink, torch.nan), torch.zeros_like(pairs.shrink)
         if len(used):
             u, v, shrink = pairs.u[used], pairs.v[used], pairs.shrink[used]
-            weighted = (v[..., :, None] * _weights(features, members[used])[..., None, :]).flatten(2)
+            weights = _weights(features, members[used]).to(v.dtype)
+            weighted = (v[..., :, None] * weights[..., None, :]).flatten(2)
             log_p[used], moments = _statistic(u, weighted, None, df[used], shrink, trust=2 / 3)
             width = (pairs.thin_u + pairs.thin_v * thin_w)[used]
             strength[used] = _largest(moments, width, shrink * u.shape[1])
@@ -214,7 +198,7 @@ def _information(u: Residuals, v: Residuals, df: Tensor) -> Tensor:
     :math:`(n - df)\, E[V_i(x_S)\, V_j(x_S)] / (V_i V_j)`, with V the variances given the set and without it. It is n
     for an independent pair and no set, and 0 where the set determines one of the two.
     """
-    return (u.left() * v.left()).mean(dim=1) * (u.value.shape[1] - df)
+    return (u.left() * v.left()).mean(dim=1).double() * (u.value.shape[1] - df)
 
 
 def _masked(block: Tensor, width: Tensor) -> Tensor:
@@ -224,14 +208,10 @@ def _masked(block: Tensor, width: Tensor) -> Tensor:
 def _shared_spread(regression: Regression, u: Tensor, v: Tensor) -> Tensor:
     """Return the covariance over rows of the fitted second moments of u and v: (b, K_i, K_j, K_i, K_j)."""
     b, n, k, m = *u.shape, v.shape[2]
-    if max(k, m) > _WIDE or regression.design.shape[2] == 0:
-        return u.new_zeros((b, k, m, k, m))
-    squares = torch.cat(
-        [(u[..., :, None] * u[..., None, :]).flatten(2), (v[..., :, None] * v[..., None, :]).flatten(2)],
-        dim=2,
-    )
-    fitted = regression.fitted(squares - squares.mean(dim=1, keepdim=True))
-    shared = fitted[:, :, : k * k].mT @ fitted[:, :, k * k :] / n
+    if max(k, m) > _WIDE or not regression.n_columns:
+        return u.new_zeros((b, k, m, k, m), dtype=torch.float64)
+    one, two = ((x[..., :, None] * x[..., None, :]).flatten(2) for x in (u, v))
+    shared = regression.shared(one - one.mean(dim=1, keepdim=True), two - two.mean(dim=1, keepdim=True))
     return shared.reshape(b, k, k, m, m).permute(0, 1, 3, 2, 4)
 
 
@@ -245,9 +225,9 @@ def _statistic(
     b, n = u.shape[:2]
     q = u.shape[2] * v.shape[2]
     products = (u[..., :, None] * v[..., None, :]).flatten(2)
-    mean = products.mean(dim=1)
-    empirical = products.mT @ products / n - mean[:, :, None] * mean[:, None, :]
-    null = torch.eye(q, dtype=u.dtype, device=u.device).expand(b, q, q)
+    mean = products.mean(dim=1).double()
+    empirical = (products.mT @ products).double() / n - mean[:, :, None] * mean[:, None, :]
+    null = torch.eye(q, dtype=torch.float64, device=u.device).expand(b, q, q)
     if spread is not None:
         null = null + spread.reshape(b, q, q)
     covariance = (1 - trust) * null + trust * empirical

@@ -13,25 +13,23 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpmnet.columns.features import gather
-from gpmnet.columns.functions import Cosine, Scores
-from gpmnet.testing.design import Designs, Regression, standardise
+from gpmnet.columns.functions import Scores, cosines
+from gpmnet.columns.tabulated import standardised
+from gpmnet.testing.blocks import DenseBlock, TableBlock
+from gpmnet.testing.regression import Regression
 
 
-def with_indices(
-    designs: Designs, regression: Regression, given: Tensor, targets: list[Tensor]
-) -> Regression:
-    """Return regressions on sets (b, s; -1 pads) of one shape with the indices of targets, each (b,).
+def with_indices(regression: Regression, linear: TableBlock, first: Tensor, count: int) -> Regression:
+    """Return regressions with `count` cosines of the indices of targets.
 
-    The same regressions where an index has nothing to add: of a single member, and where the joint table is saturated.
+    `linear` has the scores and indicators that indices are made of, `first`, (b, t), the rows of the targets' first features in
+    the same table.
     """
-    count = designs.options.index_cosines(designs.features.n)
-    if not count or int((given[0] >= 0).sum()) < 2 or designs.is_saturated(given):
+    if not count:
         return regression
-    f = designs.features
-    linear = Regression.of(gather(f.mid_scores, f.score_columns(given).flatten(1)), designs.options.ridge)
-    first = torch.cat([f.of(target)[:, :, :1] for target in targets], dim=2)
-    index = linear.fitted(first - first.mean(dim=1, keepdim=True))
-    standardise(index)
-    s = Scores(index)
-    return regression.with_columns(torch.cat([Cosine(m).value(s) for m in range(1, count + 1)], dim=2))
+    table = linear.table
+    plain = Regression.without_columns(len(first), regression.n, regression.ridge, first.device)
+    plain = plain.with_columns(linear)
+    index = plain.combined(plain.solve(plain.feature_moments(table, first)))
+    s = Scores(standardised(index))
+    return regression.with_columns(DenseBlock(standardised(torch.cat([*cosines(s, count)], dim=1))))

@@ -124,13 +124,13 @@ def n_interactions(shape: SetShape, degree: int) -> int:
     return sum(len(columns) for columns in factors(shape, degree))
 
 
-def interactions(columns: Tensor, shape: SetShape, degree: int) -> list[Tensor]:
-    """Return the products of the members' columns (b, n, ...), in the order of `factors`, by number of factors."""
+def interactions(columns: Tensor, shape: SetShape, degree: int) -> Tensor:
+    """Return the products of the members' columns (b, f, n) in the order of `factors`, (b, products, n)."""
     found = []
     for index in factors(shape, degree):
         index = index.to(columns.device)
-        value = columns[:, :, index[:, 0]]
+        value = columns[:, index[:, 0]]
         for k in range(1, index.shape[1]):
-            value *= columns[:, :, index[:, k]]
+            value *= columns[:, index[:, k]]
         found.append(value)
-    return found
+    return torch.cat(found, dim=1)

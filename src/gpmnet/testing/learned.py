@@ -33,7 +33,7 @@ from torch import Tensor
 from gpmnet.energies import Energy
 from gpmnet.energies.grids import level_grid
 from gpmnet.testing.base import BoundTest
-from gpmnet.testing.design import Regression
+from gpmnet.testing.regression import Regression
 from gpmnet.testing.p_values import cauchy_combination
 
 REACH, POINTS = 2.1, 7
@@ -90,7 +90,8 @@ class LearnedTest:
         for at in range(len(first)):
             i, j = int(first[at]), int(second[at])
             set_ = given[at : at + 1]
-            regression = self.test.designs.regress(set_[:, set_[0] >= 0])
+            targets = [end[at : at + 1] for end in (first, second)]
+            regression = self.test.designs.regress(set_[:, set_[0] >= 0], targets)
             one, two = self._end(regression, first[at]), self._end(regression, second[at])
             left = float(regression.left[0])
             parts = [self._fold(f, i, j, one.take(f.rows), two.take(f.rows), left) for f in self.folds]

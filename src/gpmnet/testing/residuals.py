@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from gpmnet.columns.features import Features
+from gpmnet.columns.tabulated import Tabulated, feature_rows
 from gpmnet.columns.whitening import whitener
-from gpmnet.testing.design import Designs, Regression
+from gpmnet.testing.design import Designs
+from gpmnet.testing.regression import BUDGET, Regression
 
-BUDGET = 1 << 25
-"""Values that the designs of one batch may hold (256 MB in double precision)."""
 _DEAD = 1e-4  # share of a feature's variance below which what a set leaves of it is only rounding
 
 
@@ -25,15 +25,19 @@ class Residuals:
     variance: Tensor
 
     @classmethod
-    def of(cls, features: Features, regression: Regression, variables: Tensor) -> Residuals:
-        """Return what the sets of a regression leave of one variable each, (b,)."""
-        raw = features.of(variables)
-        return cls(regression.residuals(raw), raw.square().mean(dim=1))
+    def of(cls, features: Features, table: Tabulated, regression: Regression, ends: Sequence[Tensor]) -> list[Residuals]:
+        """Return what the sets of a regression leave of some variables, (b,) each, whose features a table holds."""
+        index = [feature_rows(features, table, end[:, None])[:, 0] for end in ends]
+        both = torch.cat(index, dim=1)
+        sizes = [rows.shape[1] for rows in index]
+        left = torch.split(regression.left_of(table, both).mT, sizes, dim=2)
+        raw = table.rows(both).square().mean(dim=2).double()
+        return [cls(value, x) for value, x in zip(left, torch.split(raw, sizes, dim=1), strict=True)]
 
     def whitened(self, lacking: Tensor | None = None) -> Tensor:
         """Return them whitened in their order; see `floor`."""
-        gram = self.value.mT @ self.value / self.value.shape[1]
-        return self.value @ whitener(gram, floor(self.variance, lacking))
+        gram = (self.value.mT @ self.value).double() / self.value.shape[1]
+        return self.value @ whitener(gram, floor(self.variance, lacking)).to(self.value.dtype)
 
     def left(self) -> Tensor:
         """Return, row by row, the squared residuals as a share of the variable's variance, (b, n)."""
@@ -59,14 +63,10 @@ def lacking_variance(features: Features, variance: Tensor, variables: Tensor) ->
     return torch.where(continuous & (variance > 0), (1 - variance).clamp(min=0.0), 0.0)
 
 
-def bounded_residuals(features: Features, regression: Regression, variables: Tensor) -> Tensor:
-    """Return what the sets leave of one variable each, whitened as far as spikes stay bounded: (b, n, K)."""
-    left = Residuals.of(features, regression, variables)
-    return left.whitened(lacking_variance(features, left.variance, variables))
-
-
 def whitened_residuals(designs: Designs, nodes: Tensor, given: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield some of the nodes and the whitened residual features (b, n, K) that their sets (B, s) leave of them."""
+    """Yield some of the nodes and what their sets (B, s) leave of them, whitened as far as spikes stay bounded: (b, n, K)."""
     for rows in designs.batches(given, BUDGET):
-        regression = designs.regress(given[rows])
-        yield nodes[rows], bounded_residuals(designs.features, regression, nodes[rows])
+        ends = [nodes[rows]]
+        table = designs.table(given[rows], nodes[rows])
+        left = Residuals.of(designs.features, table, designs.regress(given[rows], ends, table), ends)[0]
+        yield nodes[rows], left.whitened(lacking_variance(designs.features, left.variance, nodes[rows]))

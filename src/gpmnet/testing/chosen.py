@@ -1,0 +1,115 @@
+r"""Which products of functions of several members join a regression: those that say something about a target.
+
+With a product c, less its mean, and what the regression leaves r of a target, :math:`t = \sqrt n\, \bar{cr} / (s_c s_r)` is about
+standard normal if c has nothing to add. A product is taken if :math:`|t|` is large enough for any feature of either end of a pair.
+What is left out for both ends biases their mean product by no more than a product of two small numbers (as in the double
+selection of Belloni, Chernozhukov and Hansen 2014), and a pair is not charged for the degrees of freedom of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gpmnet.columns.tabulated import ONE, ZERO, Tabulated, slices
+from gpmnet.testing.blocks import ProductBlock, TableBlock
+from gpmnet.testing.interactions import SetShape, factors, interactions, n_interactions
+from gpmnet.testing.regression import BUDGET, Regression
+
+
+class Choice(NamedTuple):
+    """How large |t| must be, and how many products there may be."""
+
+    least_t: float
+    most: int
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Products of functions of members: a table, the rows of it that are multiplied (b, f), and which with which."""
+
+    table: Tabulated
+    rows: Tensor
+    shape: SetShape
+    degree: int
+
+    def made(self, at: slice) -> Tensor:
+        """Return all products at some rows of the data, (b, Q, rows)."""
+        return interactions(self.table.rows(self.rows, at), self.shape, self.degree)
+
+
+def with_fast(regression: Regression, table: Tabulated, fast: Tensor, targets: Tensor) -> Regression:
+    r"""Return regressions with the fast cosines of those members of which a target shows a sign.
+
+    Parameters
+    ----------
+    fast : Tensor of shape (b, c, h)
+        Rows of a table: the fast cosines of c members.
+    targets : Tensor of shape (b, q)
+        Rows of the same table: features.
+
+    Notes
+    -----
+    A sign is a sum of h squared t-values that is 2.5 standard deviations above its mean h under none, for any feature. All
+    cosines of such a member are taken: a step shows in many of them, a little in each. Time O(b p^2 c h) where moments are kept.
+    """
+    b, c, h = fast.shape
+    flat = fast.flatten(1)
+    moments = regression.feature_moments(table, targets)
+    coefficients = regression.solve(moments)
+    left = table.products(flat, targets) - regression.feature_moments(table, flat).mT @ coefficients
+    variance = regression.left_variance(table, targets, moments, coefficients)
+    t = (regression.n * left.square() / variance[:, None, :]).unflatten(1, (c, h)).sum(dim=2)
+    wanted = (t > h + 2.5 * math.sqrt(2 * h)).any(dim=2)
+    count = int(wanted.sum(dim=1).max())
+    if not count:
+        return regression
+    order = wanted.int().argsort(dim=1, descending=True, stable=True)[:, :count]
+    rows = torch.where(wanted[..., None], fast, ZERO).gather(1, order[..., None].expand(-1, -1, h))
+    return regression.with_columns(TableBlock(table, rows.flatten(1)))
+
+
+def with_products(regression: Regression, made: Products, targets: Tensor, choice: Choice) -> Regression:
+    """Return regressions with the products that matter for targets, rows (b, q) of the table.
+
+    Time O(b n q Q) for Q products, and that of a regression with those that are chosen.
+    """
+    left = regression.left_of(made.table, targets)
+    b, q, n = left.shape
+    count = n_interactions(made.shape, made.degree)
+    total, square = (left.new_zeros((b, count), dtype=torch.float64) for _ in range(2))
+    moment = left.new_zeros((b, count, q), dtype=torch.float64)
+    for at in slices(n, max(1024, BUDGET // (b * count))):
+        value = made.made(at)
+        total += value.sum(dim=2)
+        moment += value @ left[:, :, at].mT
+        square += value.square_().sum(dim=2)
+    mean = total / n
+    variance = (square / n - mean.square()).clamp(min=0.0)
+    scale = torch.where(variance > 1e-12, variance.clamp(min=1e-12).rsqrt(), 0.0)
+    own = left.square().mean(dim=2).clamp(min=1e-12).double()
+    t = (moment / n * scale[:, :, None] / own.sqrt()[:, None, :]).abs().amax(dim=2) * n**0.5
+    most = min(choice.most, int((t > choice.least_t).sum(dim=1).max()))
+    if not most:
+        return regression
+    best, place = t.topk(most, dim=1)
+    place = torch.where(best > choice.least_t, place, count)
+    index = _factor_rows(made)[torch.arange(b, device=place.device)[:, None], place]
+    mean, scale = (torch.cat([x, x.new_zeros((b, 1))], dim=1).gather(1, place) for x in (mean, scale))
+    return regression.with_columns(ProductBlock(made.table, index, mean.to(left.dtype), scale.to(left.dtype)))
+
+
+def _factor_rows(made: Products) -> Tensor:
+    """Return the rows of the factors of all products and of one that is zero, (b, products + 1, factors)."""
+    rows, groups = made.rows, factors(made.shape, made.degree)
+    most = max(group.shape[1] for group in groups)
+    padded = [
+        torch.nn.functional.pad(group, (0, most - group.shape[1]), value=rows.shape[1]) for group in groups
+    ]
+    local = torch.cat([*padded, torch.full((1, most), rows.shape[1] + 1)]).to(rows.device)
+    constant = rows.new_tensor([ONE, ZERO]).expand(len(rows), 2)
+    return torch.cat([rows, constant], dim=1)[:, local]
