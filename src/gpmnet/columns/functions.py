@@ -196,6 +196,18 @@ def cosines(s: Scores, count: int) -> Iterator[Tensor]:
         before, last = last, 2 * first * last - before
 
 
+def waves(s: Scores, count: int, reach: float) -> Iterator[Tensor]:
+    r"""Yield :math:`\sin \omega z, \cos \omega z, \sin 2 \omega z, \ldots`, bounded and smooth in z however long the tails.
+
+    Half a period of the slowest is 1.25 times the largest score, `reach`: a Fourier basis on the range of the scores, with
+    room at its ends, so that functions that do not close into a period are followed too.
+    """
+    slowest = 0.8 * math.pi / reach
+    for m in range(1, count + 1):
+        phase = (m + 1) // 2 * slowest * s.z
+        yield torch.sin(phase) if m % 2 else torch.cos(phase)
+
+
 def pairwise_functions(k: int) -> tuple[ColumnFunction, ...]:
     """Return the k functions of a coordinate in a pairwise energy: z and centred bells."""
     return (Power(1), *(Bell(p, 3.0, centred=True) for p in range(k - 1)))

@@ -8,12 +8,15 @@ import torch
 from torch import Tensor
 
 from gpmnet.columns.features import Features
-from gpmnet.columns.functions import Scores, cosines
+from gpmnet.columns.functions import Scores, cosines, waves
+from gpmnet.table.encode import normal_quantiles
 
 _MOST = 1 << 28  # numbers of a table
 _MOST_ROWS = 1 << 13  # rows of a table whose moments are kept
 _STRIP = 1 << 10  # rows whose moments are computed at a time
 _ROWS = 1 << 13  # rows of the data summed up in the table's precision; sums of sums are double
+WAVES = 16
+"""Waves in z of each continuous variable, of which products are made."""
 ZERO, ONE = 0, 1
 """The first two rows of every table are constant: the one pads designs, the other products."""
 
@@ -25,9 +28,10 @@ class Tabulated:
     Attributes
     ----------
     value : Tensor of shape (D, n)
-        A row of zeros, a row of ones; for each continuous variable that sets may hold its score z and W cosines of its rank,
-        centred with unit variance; for each discrete one its indicators likewise; and the features of each continuous
-        variable as they are (those of a discrete one are its indicators).
+        A row of zeros, a row of ones; for each continuous variable that sets may hold its score z, W cosines of its rank
+        and some waves in z, centred with unit variance; for each discrete one its indicators likewise; and the features
+        of each continuous variable as they are (those of a discrete one are its indicators). In single precision: sums
+        of products are double.
     start, feature_start : Tensor of shape (d,)
         First row of the functions and of the features of each variable, 0 where the table has none.
     n_cosines : int
@@ -64,7 +68,9 @@ class Tabulated:
         ):
             if len(variables):
                 width = f.width[variables] if where is start and variables is discrete else None
-                size = width if width is not None else torch.full_like(variables, len(block) // len(variables))
+                size = (
+                    width if width is not None else torch.full_like(variables, len(block) // len(variables))
+                )
                 where[variables] = at + torch.cumsum(size, dim=0) - size
                 at += len(block)
                 parts.append(block)
@@ -81,9 +87,15 @@ class Tabulated:
         everyone = torch.arange(features.d, device=features.device)
         return cls.of(features, n_cosines, everyone, everyone, keep=True)
 
+    def span(self, variable: int, features: Features) -> tuple[int, int]:
+        """Return the first row of the functions of a variable and the one after the last."""
+        first = int(self.start[variable])
+        wide = int(features.width[variable]) if features.is_discrete[variable] else 1 + self.n_cosines + WAVES
+        return first, first + wide
+
     def rows(self, index: Tensor, at: slice = slice(None)) -> Tensor:
         """Return some rows of the table, (b, p) to (b, p, n), or only `at` some rows of the data."""
-        return self.value[:, at][index.flatten()].unflatten(0, index.shape)
+        return torch.unflatten(self.value[:, at][index.flatten()], 0, index.shape)
 
     def products(self, one: Tensor, two: Tensor) -> Tensor:
         """Return mean products of rows (b, p) and rows (b, q), double, (b, p, q)."""
@@ -100,12 +112,16 @@ class Tabulated:
         slots = torch.arange(n_cosines + 1, device=members.device)
         return (self.start[members][..., None] + slots).flatten(1)
 
+    def fast(self, members: Tensor, slow: int, n_cosines: int) -> Tensor:
+        """Return the rows of the cosines beyond some slow ones and of the waves of members (b, c): (b, c, h)."""
+        cosines = torch.arange(slow + 1, n_cosines + 1, device=members.device)
+        waves = torch.arange(self.n_cosines + 1, self.n_cosines + WAVES + 1, device=members.device)
+        return self.start[members][..., None] + torch.cat([cosines, waves])
+
     def interacting(self, members: Tensor, degrees: int) -> Tensor:
         """Return the rows of the functions of degree 1, 2, ... of continuous members (b, c), likewise."""
         slots = torch.arange(1, degrees + 1, device=members.device)
-        rows = self.start[members][..., None] + slots
-        rows[..., 0] = self.feature_start[members]  # all but linear and bounded, in the place of z and cos pi u
-        return rows.flatten(1)
+        return (self.start[members][..., None] + self.n_cosines + slots).flatten(1)
 
 
 def feature_rows(features: Features, table: Tabulated, variables: Tensor) -> Tensor:
@@ -116,9 +132,16 @@ def feature_rows(features: Features, table: Tabulated, variables: Tensor) -> Ten
     return torch.where(slots < width[..., None], table.feature_start[chosen][..., None] + slots, ZERO)
 
 
+def cosines_that_fit(features: Features) -> int:
+    """Return with how many cosines a variable a table of all variables fits, and its moments."""
+    continuous = int((~features.is_discrete).sum())
+    others = 2 + int(features.width.sum()) + continuous * (1 + WAVES)
+    return (min(_MOST_ROWS, _MOST // features.n) - others) // max(1, continuous)
+
+
 def table_numbers(n: int, levels: Tensor, n_cosines: int, n_features: int) -> int:
     """Return how many numbers the table of all variables has; 0 levels stand for a continuous one."""
-    rows = torch.where(levels > 0, levels - 1, 1 + n_cosines + n_features)
+    rows = torch.where(levels > 0, levels - 1, 1 + n_cosines + WAVES + n_features)
     return n * (2 + int(rows.sum()))
 
 
@@ -141,7 +164,9 @@ def moments(value: Tensor) -> Tensor:
     count, n = value.shape
     gram = value.new_empty((count, count))
     for strip in slices(count, _STRIP):
-        total = torch.zeros((strip.stop - strip.start, count - strip.start), dtype=torch.float64, device=value.device)
+        total = torch.zeros(
+            (strip.stop - strip.start, count - strip.start), dtype=torch.float64, device=value.device
+        )
         for at in slices(n, _ROWS):
             total += value[strip, at] @ value[strip.start :, at].T
         gram[strip, strip.start :] = (total / n).to(value.dtype)
@@ -160,8 +185,11 @@ def standardised(rows: Tensor) -> Tensor:
 def _functions(f: Features, variables: Tensor, n_cosines: int) -> Tensor:
     """Return z and cosines of continuous variables, variable by variable: (c (1 + W), n)."""
     z = f.mid_scores.T[f.score_start[variables]]
-    block = z.new_empty((len(z), n_cosines + 1, z.shape[1]))
+    block = z.new_empty((len(z), n_cosines + 1 + WAVES, z.shape[1]))
     block[:, 0] = z
+    reach = max(1.0, float(normal_quantiles(f.n)[-1]))
+    for m, wave in enumerate(waves(Scores(z), WAVES, reach), 1):
+        block[:, n_cosines + m] = wave
     for m, cosine in enumerate(cosines(Scores(z.double()), n_cosines), 1):
         block[:, m] = cosine
     return standardised(block.flatten(0, 1))

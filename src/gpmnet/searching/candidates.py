@@ -12,8 +12,11 @@ from torch import Tensor
 from gpmnet.progress import Progress
 from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, search
 from gpmnet.searching.screen import Hits, candidate_lists, panels, residual_panels, screen
-from gpmnet.testing.base import BoundTest, trimmed
+from gpmnet.searching.together import unseen
+from gpmnet.testing.base import BoundTest, distinct, trimmed
 from gpmnet.testing.residuals import whitened_residuals
+
+_LOOKS = 2  # for what single features do not show
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +44,18 @@ def search_all_pairs(
     a, b = constraints.forbidden.T
     candidates[a, b] = candidates[b, a] = -1
     everyone, start = torch.arange(d, device=device), constraints.start(d)
-    return search(test, everyone, candidates, options, start, _phase(progress, "search"))
+    found = search(test, everyone, candidates, options, start, _phase(progress, "search"))
+    kept = torch.full((d, 0), -1, dtype=torch.int64, device=device) if start is None else start
+    for _ in range(_LOOKS):
+        more = unseen(test, found.members, candidates >= 0, options.alpha_enter)
+        nodes = (more.members >= 0).any(dim=1).nonzero()[:, 0]
+        if not len(nodes):
+            break
+        kept = torch.cat([kept, more.members], dim=1)
+        fixed = distinct(kept[nodes])
+        later = search(test, nodes, candidates[nodes], options, fixed, _phase(progress, "search again"))
+        found = found.replaced(nodes, candidates, later).with_evidence(more.members, more.log_p)
+    return found
 
 
 @dataclass(frozen=True)

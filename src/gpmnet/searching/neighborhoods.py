@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
-from gpmnet.testing.base import BoundTest, packed, trimmed
+from gpmnet.testing.base import BoundTest, packed, trimmed, widened
 
 _PASSES = 2  # forward and backward, and once more where the backward pass dropped something
 
@@ -67,9 +67,23 @@ class Neighborhoods:
         log_p[:, : self.log_p.shape[1]] = self.log_p
         log_p[nodes] = later.log_p
         members, is_full, is_open = (x.clone() for x in (self.members, self.is_full, self.is_open))
-        members[nodes], is_full[nodes], is_open[nodes] = later.members, later.is_full, later.is_open
+        width = max(members.shape[1], later.members.shape[1])
+        members = widened(members, width)
+        members[nodes], is_full[nodes], is_open[nodes] = (
+            widened(later.members, width),
+            later.is_full,
+            later.is_open,
+        )
         rounds = max(self.n_rounds, later.n_rounds)
         return Neighborhoods(members, candidates, log_p, is_full, is_open, rounds)
+
+    def with_evidence(self, others: Tensor, log_p: Tensor) -> Neighborhoods:
+        """Return the same with further evidence (m, k) for some candidates (m, k; -1 for none), where it is stronger."""
+        known = self.log_p.clone()
+        node, slot = (others >= 0).nonzero(as_tuple=True)
+        place = (self.candidates[node] == others[node, slot][:, None]).int().argmax(dim=1)
+        known[node, place] = torch.minimum(known[node, place], log_p[node, slot])
+        return replace(self, log_p=known)
 
 
 def search(

@@ -123,3 +123,15 @@ def trimmed(sets: Tensor) -> Tensor:
     """Cut the columns that no set uses."""
     used = (sets >= 0).any(dim=0).sum()
     return sets[:, : int(used)]
+
+
+def widened(sets: Tensor, width: int) -> Tensor:
+    """Return sets with as many slots, the new ones empty."""
+    more = sets.new_full((len(sets), width - sets.shape[1]), -1)
+    return torch.cat([sets, more], dim=1)
+
+
+def distinct(sets: Tensor) -> Tensor:
+    """Return sets without the second and later mentions of a member, members to the front."""
+    again = (sets[:, :, None] == sets[:, None, :]).tril(diagonal=-1).any(dim=2)
+    return packed(torch.where(again, -1, sets))

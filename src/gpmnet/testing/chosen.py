@@ -1,8 +1,8 @@
 r"""Which products of functions of several members join a regression: those that say something about a target.
 
-With a product c, less its mean, and what the regression leaves r of a target, :math:`t = \sqrt n\, \bar{cr} / (s_c s_r)` is about
-standard normal if c has nothing to add. A product is taken if :math:`|t|` is large enough for any feature of either end of a pair.
-What is left out for both ends biases their mean product by no more than a product of two small numbers (as in the double
+With a product c, less its mean, and what the regression leaves r of a target, :math:`t = \sqrt n\, \bar{cr} / (s_c s_r)`
+is about standard normal if c has nothing to add. A product is taken if :math:`|t|` is large enough for any feature of either
+end of a pair. What is left out for both ends biases their mean product by no more than a product of two small numbers (as in the double
 selection of Belloni, Chernozhukov and Hansen 2014), and a pair is not charged for the degrees of freedom of the others.
 """
 
@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from gpmnet.columns.tabulated import ONE, ZERO, Tabulated, slices
-from gpmnet.testing.blocks import ProductBlock, TableBlock
+from gpmnet.testing.blocks import BUDGET, ProductBlock, TableBlock
 from gpmnet.testing.interactions import SetShape, factors, interactions, n_interactions
-from gpmnet.testing.regression import BUDGET, Regression
+from gpmnet.testing.regression import Regression
 
 
 class Choice(NamedTuple):
@@ -42,20 +42,25 @@ class Products:
         return interactions(self.table.rows(self.rows, at), self.shape, self.degree)
 
 
-def with_fast(regression: Regression, table: Tabulated, fast: Tensor, targets: Tensor) -> Regression:
-    r"""Return regressions with the fast cosines of those members of which a target shows a sign.
+def with_fast(
+    regression: Regression, table: Tabulated, fast: Tensor, sizes: list[int], targets: Tensor
+) -> Regression:
+    r"""Return regressions with the fast functions of those members of which a target shows a sign.
 
     Parameters
     ----------
     fast : Tensor of shape (b, c, h)
-        Rows of a table: the fast cosines of c members.
+        Rows of a table: the fast functions of c members,
+    sizes : list of int
+        in groups of some sizes: a sign in any group is enough.
     targets : Tensor of shape (b, q)
         Rows of the same table: features.
 
     Notes
     -----
     A sign is a sum of h squared t-values that is 2.5 standard deviations above its mean h under none, for any feature. All
-    cosines of such a member are taken: a step shows in many of them, a little in each. Time O(b p^2 c h) where moments are kept.
+    functions of such a member are taken: a step shows in many of them, a little in each. Time O(b p^2 c h) where moments
+    are kept.
     """
     b, c, h = fast.shape
     flat = fast.flatten(1)
@@ -63,8 +68,11 @@ def with_fast(regression: Regression, table: Tabulated, fast: Tensor, targets: T
     coefficients = regression.solve(moments)
     left = table.products(flat, targets) - regression.feature_moments(table, flat).mT @ coefficients
     variance = regression.left_variance(table, targets, moments, coefficients)
-    t = (regression.n * left.square() / variance[:, None, :]).unflatten(1, (c, h)).sum(dim=2)
-    wanted = (t > h + 2.5 * math.sqrt(2 * h)).any(dim=2)
+    t = (regression.n * left.square() / variance[:, None, :]).reshape(b, c, h, -1)
+    wanted = torch.zeros((b, c), dtype=torch.bool, device=fast.device)
+    for part in torch.split(t, sizes, dim=2):
+        size = part.shape[2]
+        wanted |= (part.sum(dim=2) > size + 2.5 * math.sqrt(2 * size)).any(dim=2)
     count = int(wanted.sum(dim=1).max())
     if not count:
         return regression

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from gpmnet.checks import check_number
 from gpmnet.columns.features import Features
-from gpmnet.columns.tabulated import ZERO, Tabulated, feature_rows
+from gpmnet.columns.tabulated import WAVES, ZERO, Tabulated, cosines_that_fit, feature_rows
 from gpmnet.parts import Part
 from gpmnet.testing.blocks import CellBlock, TableBlock
 from gpmnet.testing.chosen import Choice, Products, with_fast, with_products
@@ -39,8 +39,10 @@ class DesignOptions(Part):
     Attributes
     ----------
     n_cosines : int or None
-        W, cosines of the rank per continuous variable; None is n / 16 shared among the continuous members of a set, at most
-        4 n^0.3 (32 for 1,000 rows) and at least 2 n^0.15 (6 for 1,000 rows, 8 for 10,000).
+        W, cosines of the rank per continuous variable; None is n / 16 shared among the continuous members of a set, at least
+        2 n^0.15 (6 for 1,000 rows, 8 for 10,000), and no more than the tables of a fit have room for ...
+    most_cosines : int
+        ... nor than this many.
     n_slow : int
         Of these, the ones that every set has; the rest join where what is left shows a sign of them.
     n_index : int or None
@@ -60,11 +62,12 @@ class DesignOptions(Part):
     """
 
     n_cosines: int | None = None
+    most_cosines: int = 128
     n_slow: int = 16
     n_index: int | None = None
-    most_chosen: int = 64
-    most_interactions: int = 200
-    least_t: float = 2.5
+    most_chosen: int = 128
+    most_interactions: int | None = None
+    least_t: float | None = None
     interaction_share: float = 0.1
     ridge: float = 1e-3
     rows_per_cell: int = 10
@@ -72,12 +75,14 @@ class DesignOptions(Part):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("n_cosines", "n_index"):
+        for name in ("n_cosines", "n_index", "most_interactions"):
             if getattr(self, name) is not None:
                 check_number(self, name, 0, integer=True)
+        if self.least_t is not None:
+            check_number(self, "least_t", 0.0)
+        for name in ("most_cosines", "n_slow", "most_chosen"):
+            check_number(self, name, 0, integer=True)
         check_number(self, "interaction_share", 0.0, 1.0)
-        check_number(self, "least_t", 0.0)
-        check_number(self, "most_interactions", 0, integer=True)
         check_number(self, "ridge", 0.0, open_low=True)
         check_number(self, "rows_per_cell", 1, integer=True)
         check_number(self, "most_cells", 0, integer=True)
@@ -86,8 +91,8 @@ class DesignOptions(Part):
         """Return W with n rows and some continuous members of a set."""
         if self.n_cosines is not None:
             return self.n_cosines
-        least, most = round(2 * math.pow(n, 0.15)), round(4 * math.pow(n, 0.3))
-        return max(least, min(most, n // (16 * max(1, n_continuous))))
+        least = round(2 * math.pow(n, 0.15))
+        return max(least, min(self.most_cosines, n // (16 * max(1, n_continuous))))
 
     def index_cosines(self, n: int) -> int:
         """Return the cosines of an index with n rows."""
@@ -95,7 +100,14 @@ class DesignOptions(Part):
 
     def choice(self, n: int) -> Choice:
         """Return which products a regression takes, with n rows."""
-        return Choice(self.least_t, int(min(self.most_chosen, max(10, self.interaction_share * n))))
+        t = self.least_t
+        if t is None:
+            t = min(3.0, max(2.0, 2.5 - 0.3 * math.log(n / 1000)))
+        return Choice(t, int(min(self.most_chosen, max(10, self.interaction_share * n))))
+
+    def n_interactions(self, n: int) -> int:
+        """Return how many products a set may have, with n rows."""
+        return min(400, max(200, n // 5)) if self.most_interactions is None else self.most_interactions
 
     def n_cells(self, n: int) -> float:
         """Return how many cells a joint table may have to be saturated, with n rows."""
@@ -103,7 +115,7 @@ class DesignOptions(Part):
 
     def most_members(self, n: int) -> int:
         """Return how many continuous members a set may have so that its design takes at most a quarter of n rows."""
-        products = min(self.most_interactions, self.choice(n).most)
+        products = min(self.n_interactions(n), self.choice(n).most)
         return int(max(1, (n / 4 - products) // (1 + self.cosines(n, n))))
 
 
@@ -117,6 +129,11 @@ class Designs:
     @cached_property
     def _table(self) -> Tabulated | None:
         return Tabulated.of_all(self.features, self._degrees(1))
+
+    @cached_property
+    def _room(self) -> int:
+        """Cosines of each continuous variable for which tables have room; those that every set has in any case."""
+        return max(self.options.n_slow, cosines_that_fit(self.features))
 
     def table(self, members: Tensor, targets: Tensor) -> Tabulated:
         """Return a table with the functions of all that sets hold and the features of all targets; -1 is no variable."""
@@ -173,9 +190,10 @@ class Designs:
             return regression
         index = [feature_rows(f, table, target[:, None])[:, 0] for target in targets]
         both = torch.cat(index, dim=1)
-        if key.n_cosines > slow:
-            fast = table.additive(members.continuous, key.n_cosines).unflatten(1, (-1, 1 + key.n_cosines))
-            regression = with_fast(regression, table, fast[:, :, 1 + slow :], both)
+        if 0 < o.n_slow <= key.n_cosines and key.shape.n_continuous:
+            fast = table.fast(members.continuous, slow, key.n_cosines)
+            sizes = [key.n_cosines - slow, WAVES] if key.n_cosines > slow else [WAVES]
+            regression = with_fast(regression, table, fast, sizes, both)
         if key.shape.n_continuous + key.n_discrete > 1:
             linear = TableBlock(table, self._additive(members, key._replace(cells=0), table, 0))
             first = torch.stack([rows[:, 0] for rows in index], dim=1)
@@ -217,8 +235,8 @@ class Designs:
         """
         n_continuous, saturated, *widths = kind
         wide = tuple(width for width in widths if width)
-        whole = SetShape(n_continuous, wide, bool(saturated), self._degrees(n_continuous))
-        shape, degree = fitting_shape(whole, self.options.most_interactions)
+        whole = SetShape(n_continuous, wide, bool(saturated), WAVES)
+        shape, degree = fitting_shape(whole, self.options.n_interactions(self.features.n))
         if not n_interactions(shape, degree):
             return [1] + [0] * len(widths)
         return [degree, *shape.widths, *[0] * (len(widths) - len(shape.widths))]
@@ -253,17 +271,18 @@ class Designs:
         slots = torch.arange(int(width.max()) if width.numel() else 0, device=variables.device)
         return torch.where(slots < width[..., None], table.start[variables][..., None] + slots, ZERO)
 
+    def _cosines(self, n_continuous: int) -> int:
+        return min(self._room, self.options.cosines(self.features.n, n_continuous))
+
     def _degrees(self, n_continuous: int) -> int:
-        return max(1, self.options.cosines(self.features.n, n_continuous))
+        return max(1, self._cosines(n_continuous))
 
     def _key(self, row: Sequence[int]) -> _Key:
         """Return what a row of `_keys` tells."""
         cells, n_discrete, wide, degree, n_continuous, *widths = row
         used = tuple(width for width in widths if width)
-        shape = SetShape(n_continuous, used, cells > 0, self._degrees(n_continuous))
-        return _Key(
-            cells, n_discrete, wide, degree, self.options.cosines(self.features.n, n_continuous), shape
-        )
+        shape = SetShape(n_continuous, used, cells > 0, WAVES)
+        return _Key(cells, n_discrete, wide, degree, self._cosines(n_continuous), shape)
 
     def _codes(self, members: Tensor) -> Tensor:
         """Return the cell of each row in the joint table of discrete members (b, s): (b, n)."""

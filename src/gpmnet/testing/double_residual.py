@@ -33,10 +33,11 @@ from gpmnet.checks import check_type
 from gpmnet.columns.features import Features
 from gpmnet.columns.whitening import whitener
 from gpmnet.testing.base import ConditionalTest, PairTests
+from gpmnet.testing.blocks import BUDGET
 from gpmnet.testing.design import Designs
 from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
 from gpmnet.testing.ranking import rank
-from gpmnet.testing.regression import BUDGET, Regression
+from gpmnet.testing.regression import Regression
 from gpmnet.testing.residuals import Residuals, floor
 
 _MOST_WEIGHTED = 64  # weighted products beyond this many cost more than they could show
@@ -207,7 +208,7 @@ def _masked(block: Tensor, width: Tensor) -> Tensor:
 
 def _shared_spread(regression: Regression, u: Tensor, v: Tensor) -> Tensor:
     """Return the covariance over rows of the fitted second moments of u and v: (b, K_i, K_j, K_i, K_j)."""
-    b, n, k, m = *u.shape, v.shape[2]
+    (b, _, k), m = u.shape, v.shape[2]
     if max(k, m) > _WIDE or not regression.n_columns:
         return u.new_zeros((b, k, m, k, m), dtype=torch.float64)
     one, two = ((x[..., :, None] * x[..., None, :]).flatten(2) for x in (u, v))

@@ -22,8 +22,8 @@ from gpmnet.testing.regression import Regression
 def with_indices(regression: Regression, linear: TableBlock, first: Tensor, count: int) -> Regression:
     """Return regressions with `count` cosines of the indices of targets.
 
-    `linear` has the scores and indicators that indices are made of, `first`, (b, t), the rows of the targets' first features in
-    the same table.
+    `linear` has the scores and indicators that indices are made of, `first`, (b, t), the rows of the targets' first
+    features in the same table.
     """
     if not count:
         return regression

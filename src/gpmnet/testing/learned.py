@@ -33,8 +33,8 @@ from torch import Tensor
 from gpmnet.energies import Energy
 from gpmnet.energies.grids import level_grid
 from gpmnet.testing.base import BoundTest
-from gpmnet.testing.regression import Regression
 from gpmnet.testing.p_values import cauchy_combination
+from gpmnet.testing.regression import Regression
 
 REACH, POINTS = 2.1, 7
 """Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH, and no more for

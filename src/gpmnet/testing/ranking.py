@@ -1,8 +1,8 @@
 r"""Candidates of a node ranked by the double-residual test, from moments alone.
 
 Given a node's set, what the regression leaves of its features and of those of all its candidates has known mean products
-(`gpmnet.testing.regression`); only the columns that are made for the node take a pass over the rows. The covariance of the products
-is taken for that of independence and equal variances: for an order and for who passes, not for the last digit.
+(`gpmnet.testing.regression`); only the columns that are made for the node take a pass over the rows. The covariance of the
+products is taken for that of independence and equal variances: for an order and for who passes, not for the last digit.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Left:
         for rows in (own, other):
             m = regression.feature_moments(table, rows.flatten(1))
             a = regression.solve(m)
-            parts.append((m.unflatten(2, rows.shape[1:]), a.unflatten(2, rows.shape[1:])))
+            parts.append((torch.unflatten(m, 2, rows.shape[1:]), torch.unflatten(a, 2, rows.shape[1:])))
         (m_i, a_i), (m_j, a_j) = parts
 
         def products(raw: Tensor, m: Tensor, a: Tensor, a_too: Tensor) -> Tensor:
@@ -74,20 +74,18 @@ class _Left:
             return raw - lost - regression.ridge * torch.einsum("bpsk,bpsl->bskl", a, a_too)
 
         raw_i, raw_j = (_own_products(table, rows) for rows in (own, other))
-        raw = table.products(own[:, 0], other.flatten(1)).unflatten(2, (c, k)).permute(0, 2, 1, 3)
+        raw = table.products(own[:, 0], other.flatten(1)).reshape(b, -1, c, k).permute(0, 2, 1, 3)
         moment = raw - torch.einsum("bpk,bpsl->bskl", m_i[:, :, 0], a_j)
         moment = moment - regression.ridge * torch.einsum("bpk,bpsl->bskl", a_i[:, :, 0], a_j)
         variances = (x.diagonal(dim1=2, dim2=3) for x in (raw_i, raw_j))
         first, second = variances
-        return cls(
-            (products(raw_i, m_i, a_i, a_i), first), (products(raw_j, m_j, a_j, a_j), second), moment
-        )
+        return cls((products(raw_i, m_i, a_i, a_i), first), (products(raw_j, m_j, a_j, a_j), second), moment)
 
 
 def _own_products(table: Tabulated, rows: Tensor) -> Tensor:
     """Return the mean products of each variable's features, in rows (b, s, K) of a table, with each other: (b, s, K, K)."""
     flat = rows.flatten(0, 1)
-    return table.products(flat, flat).unflatten(0, rows.shape[:2])
+    return torch.unflatten(table.products(flat, flat), 0, rows.shape[:2])
 
 
 def _white(features: Features, variables: Tensor, gram: Tensor, variance: Tensor) -> Tensor:

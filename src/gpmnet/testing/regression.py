@@ -60,7 +60,7 @@ class Regression:
         return Regression((*self.blocks, more), factor, self.ridge, self.n)
 
     def _products(self, more: Block) -> tuple[Tensor, Tensor]:
-        """Return the mean products of further columns with each other, (b, q, q), and with those that are there, (b, p, q)."""
+        """Return the mean products of further columns with each other, (b, q, q), and with the old ones, (b, p, q)."""
         p, (b, q, _) = self.n_columns, more.shape
         corner = more.gram()
         if corner is not None and isinstance(more, TableBlock):

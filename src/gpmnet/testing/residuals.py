@@ -11,8 +11,9 @@ from torch import Tensor
 from gpmnet.columns.features import Features
 from gpmnet.columns.tabulated import Tabulated, feature_rows
 from gpmnet.columns.whitening import whitener
+from gpmnet.testing.blocks import BUDGET
 from gpmnet.testing.design import Designs
-from gpmnet.testing.regression import BUDGET, Regression
+from gpmnet.testing.regression import Regression
 
 _DEAD = 1e-4  # share of a feature's variance below which what a set leaves of it is only rounding
 
@@ -25,7 +26,9 @@ class Residuals:
     variance: Tensor
 
     @classmethod
-    def of(cls, features: Features, table: Tabulated, regression: Regression, ends: Sequence[Tensor]) -> list[Residuals]:
+    def of(
+        cls, features: Features, table: Tabulated, regression: Regression, ends: Sequence[Tensor]
+    ) -> list[Residuals]:
         """Return what the sets of a regression leave of some variables, (b,) each, whose features a table holds."""
         index = [feature_rows(features, table, end[:, None])[:, 0] for end in ends]
         both = torch.cat(index, dim=1)
@@ -64,7 +67,7 @@ def lacking_variance(features: Features, variance: Tensor, variables: Tensor) ->
 
 
 def whitened_residuals(designs: Designs, nodes: Tensor, given: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield some of the nodes and what their sets (B, s) leave of them, whitened as far as spikes stay bounded: (b, n, K)."""
+    """Yield some of the nodes and what their sets (B, s) leave, whitened as far as spikes stay bounded: (b, n, K)."""
     for rows in designs.batches(given, BUDGET):
         ends = [nodes[rows]]
         table = designs.table(given[rows], nodes[rows])

@@ -1,0 +1,118 @@
+r"""Neighbors that a search by single features cannot see: those that act fast, and those that act only together.
+
+Given its neighborhood, what is left r of each feature of a node is compared with every kept function of every other
+variable (cosines up to the fastest, waves), and with every product of features of two others, by matrix products.
+The largest :math:`|t|` counts, times the number of comparisons (Bonferroni); what passes is kept in the neighborhood
+whatever single features say. A sine of a sum, a sign times a value, a parity of three: without its confounders in the
+conditioning set a null pair behind them is a false edge, and without this step they are never found.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpmnet.columns.tabulated import Tabulated, feature_rows
+from gpmnet.testing.base import BoundTest, trimmed
+from gpmnet.testing.residuals import whitened_residuals
+
+_MOST = 1e11  # operations that looking for products may take
+_FEATURES = 4  # of a variable that are multiplied
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """What searches by single features missed.
+
+    Attributes
+    ----------
+    members : Tensor of shape (d, 3)
+        For each node a neighbor that acts fast and two that act together, -1 for none.
+    log_p : Tensor of shape (d, 3)
+        Log p-values of these signs, corrected for the number of comparisons.
+    """
+
+    members: Tensor
+    log_p: Tensor
+
+
+def unseen(test: BoundTest, members: Tensor, allowed: Tensor, alpha: float) -> Unseen:
+    """Return what neighborhoods (d, s; -1 pads) leave to be seen.
+
+    `allowed`, (d, d) of bool, says who may be whose neighbor. Time n D d K for a table of D rows and K features, and
+    n f^2 d K for products of f features, which are left out where that is too much.
+    """
+    features = test.designs.features
+    d, device = features.d, features.device
+    everyone = torch.arange(d, device=device)
+    table = test.designs.table(everyone, everyone)
+    width = int(features.width.max())
+    left = table.value.new_zeros((d, width, features.n))
+    for nodes, residual in whitened_residuals(test.designs, everyone, trimmed(members)):
+        left[nodes, : residual.shape[2]] = residual.mT.to(left.dtype)
+    inside = torch.zeros((d, d + 1), dtype=torch.bool, device=device)
+    inside.scatter_(1, torch.where(members >= 0, members, d), True)
+    open_ = allowed & ~inside[:, :d]
+    fast = _fast(table, test, left, open_, alpha)
+    together = _together(table, test, left, allowed, inside[:, :d], alpha)
+    return Unseen(
+        torch.cat([fast.members, together.members], dim=1), torch.cat([fast.log_p, together.log_p], dim=1)
+    )
+
+
+def _fast(table: Tabulated, test: BoundTest, left: Tensor, open_: Tensor, alpha: float) -> Unseen:
+    """Return the one variable of which a node shows the clearest sign in any kept function."""
+    features = test.designs.features
+    d, k, n = left.shape
+    t = (left.flatten(0, 1) @ table.value.T).abs().reshape(d, k, -1).amax(dim=1) / n**0.5  # (d, D)
+    found = t.new_full((d, d), 0.0)
+    for j in range(d):
+        first, last = table.span(j, features)
+        found[:, j] = t[:, first:last].amax(dim=1)
+    best, at = found.masked_fill(~open_, 0.0).max(dim=1)
+    log_p = _log_p(best, table.value.shape[0] * k)
+    passes = log_p < math.log(alpha)
+    return Unseen(torch.where(passes, at, -1)[:, None], torch.where(passes, log_p, 0.0)[:, None])
+
+
+def _together(
+    table: Tabulated, test: BoundTest, left: Tensor, allowed: Tensor, inside: Tensor, alpha: float
+) -> Unseen:
+    """Return the two variables of which a node shows the clearest sign in products of their features."""
+    features = test.designs.features
+    d, k, n = left.shape
+    device = left.device
+    best, pair = torch.zeros(d, dtype=left.dtype, device=device), torch.full((d, 2), -1, device=device)
+    rows = feature_rows(features, table, torch.arange(d, device=device)[:, None])[:, 0, :_FEATURES]
+    owner = torch.arange(d, device=device)[:, None].expand_as(rows)[rows > 0]
+    columns = table.value[rows[rows > 0]]
+    if n * float(len(columns)) ** 2 * d * k > _MOST or d < 3:
+        return Unseen(pair, torch.zeros((d, 2), dtype=torch.float64, device=device))
+    flat = left.flatten(0, 1)
+    for a in range(d - 1):
+        mine, others = columns[owner == a], columns[owner > a]
+        value = (mine[:, None] * others[None]).flatten(0, 1)
+        value -= value.mean(dim=1, keepdim=True)
+        value /= value.square().mean(dim=1, keepdim=True).sqrt().clamp(min=1e-6)
+        t = (value @ flat.T).abs().reshape(-1, d, k).amax(dim=2) / n**0.5  # (products, d)
+        who = owner[owner > a].repeat(len(mine))
+        seen = inside[:, a][None, :] & inside[:, who].T  # the regression has their products already
+        t = t.masked_fill(seen | ~(allowed[:, a][None, :] & allowed[:, who].T), 0.0)
+        top, at = t.max(dim=0)
+        better = top > best
+        best = torch.where(better, top, best)
+        pair[better] = torch.stack([torch.full_like(who[at], a), who[at]], dim=1)[better]
+    log_p = _log_p(best, len(columns) ** 2 / 2 * k)
+    passes = log_p < math.log(alpha)
+    return Unseen(
+        torch.where(passes[:, None], pair, -1), torch.where(passes, log_p, 0.0)[:, None].expand(-1, 2)
+    )
+
+
+def _log_p(t: Tensor, count: float) -> Tensor:
+    """Return log p-values of the largest |t| of some number of standard normal ones."""
+    one: Tensor = torch.special.log_ndtr(-t.double())
+    return (one + math.log(2 * count)).clamp(max=0.0)
