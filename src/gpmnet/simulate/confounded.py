@@ -61,6 +61,12 @@ def _codes(*levels: int) -> Callable[[Rng, int], Values]:
     return lambda rng, n: np.column_stack([rng.integers(0, m, n).astype(np.float64) for m in levels])
 
 
+def _uneven(levels: int) -> Callable[[Rng, int], Values]:
+    """Draw one code whose probabilities fall as 1, 1/2, 1/3, ..."""
+    mass = 1.0 / np.arange(1, levels + 1)
+    return lambda rng, n: rng.choice(levels, (n, 1), p=mass / mass.sum()).astype(np.float64)
+
+
 def _normal_and_code(levels: int) -> Callable[[Rng, int], Values]:
     return lambda rng, n: np.column_stack([_normal(1)(rng, n), _codes(levels)(rng, n)])
 
@@ -134,6 +140,8 @@ def _differ(a: Values, b: Values) -> Values:
     return np.asarray(a != b, dtype=np.float64)
 
 
+# Of 50 equally common levels the table layer takes none: its commonest must cover half of the rows.
+_CATEGORIES = {m: _codes(m) for m in (2, 3, 8, 15, 30)} | {50: _uneven(50)}
 _SCALES, _SLOPES = np.array([0.3, 1.0, 3.0]), np.array([-1.0, 0.5, 2.0])
 _CHAIN = ((0, 2), (2, 3), (3, 4), (1, 4))
 
@@ -178,8 +186,8 @@ LAWS: dict[str, Law] = {
     "sign times": Law("jump", _normal(2), _both(lambda a, b: np.sign(a) * b), (0,) * 4),
     "tied sine": Law("jump", _tied, _both(lambda z: np.sin(3 * z))),
     "whole numbers": Law("jump", _codes(8), _any_means(8)),
-    **{f"text of {m}": Law("jump", _codes(m), _any_means(m), (0, 0, m)) for m in (2, 3, 8, 15, 30, 50)},
-    **{f"table of {m}": Law("jump", _codes(m), _any_table(m), (3, 3, m)) for m in (2, 3, 8, 15, 30, 50)},
+    **{f"text of {m}": Law("jump", codes, _any_means(m), (0, 0, m)) for m, codes in _CATEGORIES.items()},
+    **{f"table of {m}": Law("jump", codes, _any_table(m), (3, 3, m)) for m, codes in _CATEGORIES.items()},
     "scale by level": Law("jump", _codes(3), _scaled(lambda z: _at(_SCALES, z)), (0, 0, 3)),
     "slope by level": Law("jump", _normal_and_code(3), _both(lambda a, b: _at(_SLOPES, b) * a), (0, 0, 0, 3)),
     "sine by level": Law(
@@ -199,12 +207,17 @@ class Confounded(Simulator):
     """Draw x and y that are independent given z1, ..., zk: x -- y is no edge, however dependent they are.
 
     The columns are x, y, the k confounders of a law and, to make up d, free columns of noise. Most laws have
-    ``x = f(z) + noise, y = g(z) + noise`` with normal z and noise; `gpmnet.simulate.confounded.LAWS` has them
-    all: curves, products, maxima, thresholds and steps of one to four confounders, shared scales, ties, counts,
-    zeros, heavy tails; codes of 2 to 50 levels whose effect on numbers (*text of*) or on three levels (*table of*)
-    is arbitrary, drawn anew with every seed; levels that change a slope, a curve or a scale; chains
-    x -- z1 -- z2 -- z3 -- y; rows that are dependent, the limit of every test here. Where confounders act together,
-    they are neighbors of one another: given x they are dependent.
+    ``x = f(z) + noise, y = g(z) + noise`` with normal z and noise; `gpmnet.simulate.confounded.LAWS` has them all:
+
+    - curves, products, maxima, thresholds and steps of one to four confounders;
+    - shared scales, ties, counts, many zeros, heavy tails;
+    - codes of 2 to 50 levels whose effect on numbers (*text of*) or on variables of three levels (*table of*) is
+      arbitrary, drawn anew with every seed; of 50 levels the k-th is 1/k times as common as the first;
+    - levels that change a slope, a curve or a scale; an exclusive or of two;
+    - chains x -- z1 -- z2 -- z3 -- y;
+    - rows that are dependent: the limit of every test here.
+
+    Where confounders act together they are neighbors of one another: given x they are dependent.
 
     A law has one kind, so `kind` need not be given.
 
