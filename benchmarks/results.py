@@ -150,7 +150,7 @@ def honest_table(rows):
     lists = rows["p_values"].map(lambda text: [float(p) for p in text.split()], na_action="ignore")
     return (
         "x and y depend on the confounders alone. `gpm` is the whole engine, which must find the confounders; the other "
-        "tests are told them. Made by `gpmnet bench run honest`.\n\n"
+        "tests are told them. Made by `gpmnet bench run honest -o DIR`.\n\n"
         + "\n".join(rejection_tables(rows.assign(p_values=lists), list(looks(rows["method"])))).rstrip()
     )
 

@@ -206,7 +206,7 @@ def test_summary_and_figures_come_from_rows(directory):
     assert [0.5] in drawn
     assert [0.15, 0.15] in drawn
     assert [0.08, 0.08] in drawn
-    assert "no numbers for KCI given the neighbors" in many.get_xlabel()
+    assert "no numbers for KCI test" in many.get_xlabel()
 
 
 def test_rows_of_pairs_go_through_a_file(directory):

@@ -255,7 +255,8 @@ def rejected(suite: str, rows: pd.DataFrame, rate: float) -> Figure:
     notes = {n: _gaps(rows[rows["n"] == n].assign(d=0), styles, 50) for n in sizes}
     longest = max(note.count("\n") for note in notes.values())
     figure = Figure(
-        figsize=(2.4 + 3.2 * len(sizes), 2.8 + 0.15 * longest + 0.24 * len(tasks)), layout="constrained"
+        figsize=(max(7.5, 2.4 + 3.2 * len(sizes)), 2.8 + 0.15 * longest + 0.24 * len(tasks)),
+        layout="constrained",
     )
     panels = figure.subplots(1, len(sizes), squeeze=False, sharey=True)[0]
     for axes, n in zip(panels, sizes, strict=True):
@@ -286,10 +287,10 @@ def rejected(suite: str, rows: pd.DataFrame, rate: float) -> Figure:
     panels[0].set_ylim(len(tasks) - 0.5, -0.5)
     _legend(figure, rows, styles, lines=False)
     draws = ", ".join(f"{count}" for count in sorted(found["draws"].unique()))
-    figure.suptitle(
-        f"{suite}: null pairs with p at most {rate:g} (dashes), {draws} draws; ticks: the most that is honest",
-        fontsize=11,
+    title = (
+        f"{suite}: null pairs with p at most {rate:g} (dashes), {draws} draws; ticks: the most that is honest"
     )
+    figure.suptitle(textwrap.fill(title, int(figure.get_figwidth() * 11)), fontsize=11)
     return figure
 
 
