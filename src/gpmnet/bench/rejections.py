@@ -15,8 +15,8 @@ MOST = {"smooth": {0.05: 0.08, 0.01: 0.03}, "jump": {0.05: 0.15, 0.01: 0.03}}
 """By the shape of the confounding: the largest share of rejections that is still called honest."""
 ABOUT = (
     "Share of draws in which a pair that is no edge is rejected, at a p-value of at most 0.05 / 0.01. **Bold**: more "
-    "than an honest test should have (smooth confounding 0.08 / 0.03, jumps 0.15 / 0.03; a limit has no such figure); a share of "
-    "m draws moves in steps of 1/m."
+    "than an honest test should have (smooth confounding 0.08 / 0.03, jumps 0.15 / 0.03; a limit has no such "
+    "figure); a share of m draws moves in steps of 1/m."
 )
 
 
