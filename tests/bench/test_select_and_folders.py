@@ -29,6 +29,7 @@ def test_every_suite_names_what_exists():
             assert set(grid.kinds) <= set(simulator.kinds), name
             assert set(grid.options) <= set(simulator.options), name
             assert all(d % simulator.step == 0 for d in grid.d), name
+            assert (grid.pair is None) == (grid.draws == 1), name
             drawn = simulate(grid.simulator, d=grid.d[0], n=12, kind=grid.kinds[0], **grid.options)
             assert drawn.values.shape == (12, grid.d[0])
 

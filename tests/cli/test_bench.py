@@ -73,6 +73,11 @@ def test_plot_prints_what_it_wrote(gpmnet, tmp_path):
         ),
         (["run", "fig1", "-o", "{file}"], "is a file; -o needs a folder"),
         (["run", "tables", "-o", "{out}", "--tables", "nowhere"], "no such folder: 'nowhere'"),
+        (["run", "honest", "-o", "{out}", "--methods", "npn"], "npn gives no p-values of pairs"),
+        (
+            ["run", "fig1", "-o", "{out}", "--methods", "gcm-test"],
+            "gcm-test tests one given pair and finds no graph",
+        ),
         (["run", "fig1"], "Missing option"),
         (["plot", "{out}"], "has no rows"),
     ],

@@ -81,6 +81,20 @@ def test_a_failure_leaves_nothing(run, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_law_of_null_pairs_by_name(run, tmp_path):
+    out = tmp_path / "out"
+    code, said, _ = run("confounded", "--option", "law=text of 8", "--d", 4, "--n", 30, "-o", out)
+    assert code == 0
+    assert "30 rows, 4 variables, 2 edges" in said
+    assert (out / "truth.csv").read_text() == "source,target\nx,z1\ny,z1\n"
+    assert pd.read_csv(out / "schema.csv")["type"].tolist() == [
+        "continuous",
+        "continuous",
+        "discrete",
+        "continuous",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -89,6 +103,11 @@ def test_a_failure_leaves_nothing(run, tmp_path, monkeypatch):
         (["butterfly", "--d", "5"], "d must be a multiple of 2, got 5"),
         (["butterfly", "--option", "smooth"], "--option expects KEY=VALUE, got 'smooth'"),
         (["butterfly", "--option", "speed=3"], "butterfly has no option 'speed'"),
+        (["confounded", "--option", "law=cube"], "confounded: law must be one of linear, sum of four"),
+        (
+            ["confounded", "--option", "law=sine", "--kind", "mixed"],
+            "the law 'sine' is continuous, not mixed",
+        ),
         (["butterfly", "--n", "0"], "n must be a whole number of at least 1"),
     ],
 )

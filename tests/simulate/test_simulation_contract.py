@@ -161,6 +161,9 @@ def test_a_simulator_is_a_part(case):
         ("gaussian", {"precision": [["a"]]}, "matrix of numbers"),
         ("copula-chain", {"rho": 1.0}, "copula-chain: rho must be a number"),
         ("copula-chain", {"rho": 0}, "copula-chain: rho must not be 0"),
+        ("confounded", {"law": "cube"}, "confounded: law must be one of linear, sum of four"),
+        ("confounded", {"kind": "mixed"}, "confounded: the law 'linear' is continuous, not mixed; leave the kind out"),
+        ("confounded", {"law": "sum of four", "d": 5}, "'sum of four' has 6 columns; d must be at least that, got 5"),
         ("random", {"max_clique": 2.5}, "random: max_clique must be a whole number of at least 1"),
     ],
 )  # fmt: skip

@@ -7,9 +7,11 @@ import importlib
 import json
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gpmnet.bench.methods import NOT_INSTALLED, Method
+from gpmnet.bench.pairs import PairTask, measure_pair
 from gpmnet.bench.score import score
 from gpmnet.bench.task import Task
 from gpmnet.errors import InputError, MissingExtraError
@@ -54,12 +56,16 @@ class Cell:
 def measure(task: Task, method: Method, options: dict[str, Any]) -> dict[str, Any]:
     """Fit a method to a task; return status, reason, seconds of the fit, and how near the truth it came.
 
+    Of a null pair it is the p-values of the pair instead.
+
     Runs in the cell's own process; errors are left to the caller, which turns them into reasons.
     """
-    problem = task.problem()
     try:
         if method.module:
             importlib.import_module(method.module)
+        if isinstance(task, PairTask):
+            return measure_pair(task, partial(method.build, **options))
+        problem = task.problem()
         model = method.build(random_state=task.seed, **options)
         able, why = model.supports(problem.table) if hasattr(model, "supports") else (True, "")
         if not able:

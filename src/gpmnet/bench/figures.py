@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from gpmnet.bench.rejections import most, rejections
 from gpmnet.bench.style import BLACK, GREY, Look, looks
 from gpmnet.bench.summary import groups, title_of
 
@@ -94,7 +95,7 @@ def _axes(axes: Axes, sizes: Any, measure: str) -> None:
         axes.set_ylim(-0.03, 1.03)
 
 
-def _gaps(rows: pd.DataFrame, styles: dict[str, Look]) -> str:
+def _gaps(rows: pd.DataFrame, styles: dict[str, Look], width: int = 66) -> str:
     """Return a note on methods without numbers: where, and the first reason."""
     notes = []
     for method, look in styles.items():
@@ -107,7 +108,7 @@ def _gaps(rows: pd.DataFrame, styles: dict[str, Look]) -> str:
             "" if len(sizes) == of_method["d"].nunique() else f" from d = {sizes[0]}" if sizes else " (some)"
         )
         notes.append(f"no numbers for {look.label}{where}: {absent['reason'].iloc[0]}")
-    return "".join("\n" + textwrap.fill(note, 66, max_lines=2, placeholder=" …") for note in notes)
+    return "".join("\n" + textwrap.fill(note, width, max_lines=2, placeholder=" …") for note in notes)
 
 
 def seconds_by_method(suite: str, rows: pd.DataFrame) -> Figure:
@@ -244,6 +245,52 @@ def _strips(
         axes.set_axisbelow(True)
     figure.supxlabel(name, fontsize=9)
     _heading(figure, suite, rows)
+    return figure
+
+
+def rejected(suite: str, rows: pd.DataFrame, rate: float) -> Figure:
+    """Draw the share of rejected null pairs of every method and law, a panel per n; ticks are what is honest."""
+    found = rejections(rows)
+    styles, tasks, sizes = looks(rows["method"]), sorted(rows["task"].unique()), sorted(rows["n"].unique())
+    notes = {n: _gaps(rows[rows["n"] == n].assign(d=0), styles, 50) for n in sizes}
+    longest = max(note.count("\n") for note in notes.values())
+    figure = Figure(
+        figsize=(max(7.5, 2.4 + 3.2 * len(sizes)), 2.8 + 0.15 * longest + 0.24 * len(tasks)),
+        layout="constrained",
+    )
+    panels = figure.subplots(1, len(sizes), squeeze=False, sharey=True)[0]
+    for axes, n in zip(panels, sizes, strict=True):
+        for at, (method, look) in enumerate(styles.items()):
+            own = found[(found["n"] == n) & (found["method"] == method)]
+            if own.empty:  # nothing that is not clipped has no place, and the layout would give up
+                continue
+            y = np.array([tasks.index(task) for task in own["task"]]) + 0.6 * ((at + 0.5) / len(styles) - 0.5)
+            axes.plot(
+                own[rate], y, look.marker, color=look.colour, markersize=5, alpha=0.9, mec="white", mew=0.4,
+                clip_on=False,
+            )  # fmt: skip
+        for at, task in enumerate(tasks):
+            if most(task, rate) < 1:
+                axes.plot([most(task, rate)] * 2, [at - 0.5, at + 0.5], color=BLACK, lw=1.2, zorder=1)
+            if at % 2 == 0:
+                axes.axhspan(at - 0.5, at + 0.5, color="#f3f3f3", zorder=0)
+        axes.axvline(rate, color=GREY, ls=(0, (4, 3)), lw=1)
+        # The square root leaves room for the small shares that matter, and shows 0.
+        axes.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
+        axes.set_xlim(0, 1)
+        axes.set_xticks([0, 0.05, 0.2, 0.5, 1], ["0", ".05", ".2", ".5", "1"], fontsize=SMALL)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_title(f"n = {n:,}", fontsize=10)
+        axes.set_xlabel("share rejected" + notes[n], fontsize=SMALL)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_yticks(range(len(tasks)), tasks, fontsize=SMALL)
+    panels[0].set_ylim(len(tasks) - 0.5, -0.5)
+    _legend(figure, rows, styles, lines=False)
+    draws = ", ".join(f"{count}" for count in sorted(found["draws"].unique()))
+    title = (
+        f"{suite}: null pairs with p at most {rate:g} (dashes), {draws} draws; ticks: the most that is honest"
+    )
+    figure.suptitle(textwrap.fill(title, int(figure.get_figwidth() * 11)), fontsize=11)
     return figure
 
 

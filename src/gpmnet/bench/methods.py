@@ -1,8 +1,8 @@
-"""The methods that can be compared: every baseline, and the engines of this package.
+"""The methods that can be compared: every baseline, the engines of this package, and tests of one pair.
 
 A baseline is a method by being in `BASELINES`. Any other is registered with one line and needs no more than
 ``build(random_state=..., **options)``, which returns an object whose ``fit(table)`` sets ``network_`` (and
-``weights_``, where it ranks all pairs).
+``weights_``, where it ranks all pairs). Tests of one pair (`PAIR_TESTS`) are methods for suites of null pairs only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
-from gpmnet.baselines import BASELINES, Baseline
+from gpmnet.baselines import BASELINES, PAIR_TESTS, Baseline, PairTest
 from gpmnet.errors import InputError
 
 NOT_INSTALLED = "not installed"
@@ -36,6 +36,8 @@ class Method:
         Imported before the clock starts, so that seconds are those of the method.
     package : str
         What brings that module; empty where it is always there.
+    finds_graph, has_p_values : bool
+        Whether it learns a graph, and whether it has a p-value for a pair that is no edge.
     """
 
     name: str
@@ -44,6 +46,8 @@ class Method:
     options: dict[str, Any] = field(default_factory=dict)
     module: str = ""
     package: str = ""
+    finds_graph: bool = True
+    has_p_values: bool = False
 
     def with_fdr(self, fdr: float | None) -> dict[str, Any]:
         """Return the options with this false-discovery rate; methods that have none keep theirs."""
@@ -56,10 +60,11 @@ class Method:
         return f"{NOT_INSTALLED}: {self.package}; run: pip install 'gpmnet[baselines]'"
 
 
-def _baseline(kind: type[Baseline]) -> Method:
+def _registered(kind: type[Baseline] | type[PairTest]) -> Method:
     options = {f.name: f.default for f in dataclasses.fields(kind) if f.init and f.name != "random_state"}
     summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-    return Method(kind.name, summary, kind, options, kind.module, kind.package)
+    one_pair = issubclass(kind, PairTest)
+    return Method(kind.name, summary, kind, options, kind.module, kind.package, not one_pair, one_pair)
 
 
 def build_engine(**options: Any) -> Any:
@@ -70,7 +75,7 @@ def build_engine(**options: Any) -> Any:
 
 
 def _engine(name: str, summary: str, **options: Any) -> Method:
-    return Method(name, summary, build_engine, {"fdr": 0.05} | options, "gpmnet.estimator")
+    return Method(name, summary, build_engine, {"fdr": 0.05} | options, "gpmnet.estimator", has_p_values=True)
 
 
 _ENGINES = (
@@ -83,7 +88,8 @@ _ENGINES = (
 )
 
 METHODS: dict[str, Method] = {
-    method.name: method for method in (*_ENGINES, *(_baseline(kind) for kind in BASELINES.values()))
+    method.name: method
+    for method in (*_ENGINES, *map(_registered, BASELINES.values()), *map(_registered, PAIR_TESTS.values()))
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpmnet.bench.rejections import RATES
 from gpmnet.bench.rows import load_rows
 from gpmnet.bench.summary import summary
 from gpmnet.files import whole_file
@@ -41,6 +42,8 @@ def draw(suite: str, rows: pd.DataFrame) -> dict[str, Figure]:
     good = rows[rows["status"] == "ok"]
     if good.empty:
         return {}
+    if good["p_values"].notna().any():
+        return {f"{suite}-{rate:g}": figures.rejected(suite, rows, rate) for rate in RATES}
     if (rows["simulator"] == "").all():
         return {suite: figures.f1_by_table(suite, rows)}
     if (good["n_true"] == 0).all():

@@ -26,12 +26,13 @@ REAL = (
     "fdr", "precision", "recall", "f1", "fdr_realised", "average_precision", "recall_visible", "f1_visible",
     "seconds", "peak_memory_mb", "max_seconds", "max_memory_gb",
 )  # fmt: skip
+LISTS = ("p_values",)
 
 
 def _schema() -> pa.Schema:
     import pyarrow as pa
 
-    kinds = [(TEXT, pa.string()), (WHOLE, pa.int64()), (REAL, pa.float64())]
+    kinds = [(TEXT, pa.string()), (WHOLE, pa.int64()), (REAL, pa.float64()), (LISTS, pa.list_(pa.float64()))]
     return pa.schema([(name, kind) for names, kind in kinds for name in names])
 
 
@@ -40,7 +41,7 @@ def write_row(directory: Path, row: dict[str, Any]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    unknown = row.keys() - {*TEXT, *WHOLE, *REAL}
+    unknown = row.keys() - {*TEXT, *WHOLE, *REAL, *LISTS}
     if unknown:
         raise ValueError(f"a row has no column {sorted(unknown)}")
     with whole_file(directory / FOLDER / f"{row['key']}.parquet") as beside:
@@ -82,7 +83,7 @@ def load_rows(directory: str | Path) -> pd.DataFrame:
     rows = read_rows(directory)
     if not rows:
         raise InputError(f"{quote(directory)} has no rows; make some with: gpmnet bench run NAME -o DIR")
-    frame = pd.DataFrame(list(rows.values()), columns=[*TEXT, *WHOLE, *REAL])
+    frame = pd.DataFrame(list(rows.values()), columns=[*TEXT, *WHOLE, *REAL, *LISTS])
     frame = frame.astype(dict.fromkeys(WHOLE, "Int64") | dict.fromkeys(REAL, float))
     order = ["suite", "simulator", "options", "kind", "n", "d", "task", "method", "seed"]
     return frame.sort_values(order, kind="stable", ignore_index=True)

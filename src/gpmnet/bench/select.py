@@ -8,7 +8,8 @@ from pathlib import Path
 
 from gpmnet.bench.cell import Cell
 from gpmnet.bench.folder import find_tables
-from gpmnet.bench.methods import METHODS, find_method
+from gpmnet.bench.methods import METHODS, Method, find_method
+from gpmnet.bench.pairs import PairTask
 from gpmnet.bench.suites import SUITES, Grid, Suite
 from gpmnet.bench.task import SimulatedTask, Task
 from gpmnet.errors import InputError, quote
@@ -79,10 +80,38 @@ def select(
         tasks = [task for task in tasks if any(fnmatch(task.name, pattern) for pattern in filters.tasks)]
     if not tasks:
         raise InputError(f"nothing to run: no task of {name} fits what was asked for")
-    methods = [find_method(method) for method in filters.methods or suite.methods or METHODS]
+    methods = _methods(name, suite, filters)
     fdr = suite.fdr if filters.fdr is None else filters.fdr
-    cells = [Cell(name, task, method, method.with_fdr(fdr)) for task in tasks for method in methods]
+    fewer = {} if filters.seeds is not None else suite.fewer_seeds
+    last = {method: filters.first_seed + count for method, count in fewer.items()}
+    cells = [
+        Cell(name, task, method, method.with_fdr(fdr))
+        for task in tasks
+        for method in methods
+        if task.seed < last.get(method.name, task.seed + 1)
+    ]
+    remarks += [
+        f"{method.name} runs on {fewer[method.name]} draws of each task; --seeds K runs all methods on K"
+        for method in methods
+        if method.name in fewer
+    ]
     return list({cell.key: cell for cell in cells}.values()), remarks
+
+
+def _methods(name: str, suite: Suite, filters: Filters) -> list[Method]:
+    """Return the methods that were asked for, or the suite's; refuse those that cannot be measured in it."""
+    able = {
+        method.name: method.has_p_values if suite.of_pairs else method.finds_graph
+        for method in METHODS.values()
+    }
+    for asked in filters.methods:
+        if not able[asked]:
+            what = (
+                "gives no p-values of pairs" if suite.of_pairs else "tests one given pair and finds no graph"
+            )
+            there = ", ".join(method for method in able if able[method])
+            raise InputError(f"{asked} {what}, so it cannot run in the suite {name}; these can: {there}")
+    return [find_method(method) for method in filters.methods or suite.methods or able if able[method]]
 
 
 def _tasks(name: str, suite: Suite, filters: Filters, tables: Path | None) -> tuple[list[Task], list[str]]:
@@ -111,19 +140,26 @@ def grid_tasks(grid: Grid, filters: Filters) -> list[Task]:
     for d in filters.d:
         if d % step:
             raise InputError(f"--d: {grid.simulator} needs a multiple of {step}, got {d}")
+        if grid.pair and d < min(grid.d) - 1:
+            raise InputError(f"--d: {grid.name} has {min(grid.d) - 1} columns and free ones, got {d}")
+    end = filters.first_seed + (filters.seeds or grid.seeds)
     return [
-        SimulatedTask(
-            name=f"{grid.simulator}-{kind}",
-            simulator=grid.simulator,
-            kind=kind,
-            d=d,
-            n=n,
-            seed=seed,
-            options=grid.options,
-        )
+        _task(grid, kind, d, n, range(seed, min(seed + grid.draws, end)))
         for kind in grid.kinds
         if not filters.kinds or kind in filters.kinds
         for n in filters.n or grid.n
         for d in filters.d or grid.d
-        for seed in range(filters.first_seed, filters.first_seed + (filters.seeds or grid.seeds))
+        for seed in range(filters.first_seed, end, grid.draws)
     ]
+
+
+def _task(grid: Grid, kind: str, d: int, n: int, seeds: range) -> Task:
+    name = grid.name or f"{grid.simulator}-{kind}"
+    if grid.pair:
+        return PairTask(
+            name=name, simulator=grid.simulator, kind=kind, d=d, n=n, seed=seeds[0], options=grid.options,
+            pair=grid.pair, draws=len(seeds),
+        )  # fmt: skip
+    return SimulatedTask(
+        name=name, simulator=grid.simulator, kind=kind, d=d, n=n, seed=seeds[0], options=grid.options
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpmnet.simulate.base import ALL_KINDS
+from gpmnet.simulate.confounded import LAWS
 
 SMALL = tuple(range(4, 21, 2))
 ENGINES = ("gpm", "gpm-deep")
@@ -20,7 +21,10 @@ RIVALS = ("pc-rcit", "hc")
 
 @dataclass(frozen=True)
 class Grid:
-    """A simulator with everything its tasks go through: kinds x d x n x seeds."""
+    """A simulator with everything its tasks go through: kinds x d x n x seeds.
+
+    With a `pair`, a cell is a block of `draws` seeds, and what counts is the p-value of that pair.
+    """
 
     simulator: str
     kinds: tuple[str, ...]
@@ -28,16 +32,41 @@ class Grid:
     n: tuple[int, ...] = (1000,)
     seeds: int = 5
     options: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+    pair: tuple[str, str] | None = None
+    draws: int = 1
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Grids and the methods to run on them; no methods means all, no grids means tables from a folder."""
+    """Grids and the methods to run on them; no methods means all, no grids means tables from a folder.
+
+    `fewer_seeds` is for methods that are too slow for all draws; seeds that were asked for are run all the same.
+    """
 
     summary: str
     grids: tuple[Grid, ...] = ()
     methods: tuple[str, ...] = ()
     fdr: float = 0.01
+    fewer_seeds: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether its tasks are null pairs."""
+        return any(grid.pair for grid in self.grids)
+
+
+DRAWS_OF_A_CELL = 25
+"""Null pairs in one process: enough that starting it does not count, few enough that little is lost by a kill."""
+
+
+def null_pair(law: str) -> Grid:
+    """Return the grid of a null pair behind confounders, with one free column; its tasks are named shape/law."""
+    of = LAWS[law]
+    return Grid(
+        "confounded", (of.kind,), (len(of.levels) + 1,), (300, 1000, 5000), 200, {"law": law},
+        name=f"{of.shape}/{law}", pair=("x", "y"), draws=DRAWS_OF_A_CELL,
+    )  # fmt: skip
 
 
 SUITES: dict[str, Suite] = {
@@ -76,6 +105,13 @@ SUITES: dict[str, Suite] = {
         (Grid("null", ("mixed",), (1000,), (1000, 300), seeds=20),),
         ("gpm", "partial-corr"),
         fdr=0.05,
+    ),
+    "honest": Suite(
+        "Null pairs behind confounding of many shapes, n = 300, 1000, 5000: share of draws that are rejected.",
+        tuple(null_pair(law) for law in LAWS),
+        ("gpm", "kci-test", "rcit-test", "gcm-test"),
+        fdr=0.05,
+        fewer_seeds={"kci-test": 50},
     ),
     "gaussian": Suite(
         "Where linear methods are right: Gaussian chain, copula chain, nonparanormal; d = 20, n = 1000.",

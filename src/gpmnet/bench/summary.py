@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gpmnet.bench.rejections import rejection_tables
+from gpmnet.bench.style import looks
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -33,6 +36,9 @@ def summary(rows: pd.DataFrame) -> str:
     lines = [ABOUT, _machine(rows), ""]
     for suite, of_suite in rows.groupby("suite", sort=False):
         lines += [f"## {suite}", ""]
+        if of_suite["p_values"].notna().any():
+            lines += rejection_tables(of_suite, list(looks(of_suite["method"])))
+            continue
         if (of_suite["simulator"] == "").all():
             lines += _table(of_suite.sort_values(["task", "method"]), "task")
             continue

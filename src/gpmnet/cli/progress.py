@@ -76,6 +76,9 @@ def _what(row: dict[str, Any] | None) -> str:
         return "left to another run on this folder"
     if row["status"] != "ok":
         return f"{row['status']}: {row['reason']}"
+    if row.get("p_values") is not None:
+        p_values = row["p_values"]
+        return f"{sum(p <= 0.05 for p in p_values)} of {len(p_values)} p-values up to 0.05, {row['seconds']:.2f} s each"
     return (
         f"Hamming {row['hamming']} (empty {row['empty_hamming']}), F1 {row['f1']:.2f}, {row['seconds']:.2f} s"
     )

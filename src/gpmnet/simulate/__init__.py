@@ -2,6 +2,7 @@
 
 from gpmnet.simulate.base import Simulation, Simulator
 from gpmnet.simulate.butterfly import Butterfly
+from gpmnet.simulate.confounded import Confounded
 from gpmnet.simulate.copula_chain import CopulaChain
 from gpmnet.simulate.gaussian import Gaussian
 from gpmnet.simulate.nonparanormal import Nonparanormal
@@ -14,6 +15,7 @@ from gpmnet.simulate.registry import SIMULATORS, simulate
 __all__ = [
     "SIMULATORS",
     "Butterfly",
+    "Confounded",
     "CopulaChain",
     "Gaussian",
     "Nonparanormal",

@@ -7,6 +7,7 @@ from typing import Any
 from gpmnet.errors import InputError, quote
 from gpmnet.simulate.base import Simulation, Simulator
 from gpmnet.simulate.butterfly import Butterfly
+from gpmnet.simulate.confounded import Confounded
 from gpmnet.simulate.copula_chain import CopulaChain
 from gpmnet.simulate.gaussian import Gaussian
 from gpmnet.simulate.nonparanormal import Nonparanormal
@@ -26,6 +27,7 @@ SIMULATORS: dict[str, Simulator] = {
         Parity(),
         Product(),
         Null(),
+        Confounded(),
     )
 }
 
