@@ -16,6 +16,7 @@ from gpmnet.errors import InputError, quote, quote_all
 from gpmnet.network import queries
 from gpmnet.network.facts import Facts
 from gpmnet.network.frozen import Frozen, locked
+from gpmnet.network.joint import JointFinding, check_groups, merged, warn_blanket, warn_separation
 from gpmnet.network.matrix import symmetric_matrix
 from gpmnet.network.pairs import STATISTICS, Pairs
 from gpmnet.network.shapes import Shapes
@@ -50,6 +51,10 @@ class MarkovNetwork(Frozen):
         The form of the dependence of the pairs for which it was estimated.
     facts : Facts
         Where the network comes from: schema, settings, seed, versions, warnings.
+    groups : tuple of tuple of str
+        Variables that nearly determine each other, so that given the rest they hide each other's edges.
+    joint_findings : tuple of JointFinding
+        Variables that depend on such a group, though on no single member of it.
 
     Examples
     --------
@@ -67,10 +72,15 @@ class MarkovNetwork(Frozen):
     cutoff: Cutoff | None = None
     shapes: Shapes | None = None
     facts: Facts = field(default_factory=Facts)
+    groups: tuple[tuple[str, ...], ...] = ()
+    joint_findings: tuple[JointFinding, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "kinds", tuple(self.kinds))
+        object.__setattr__(self, "groups", tuple(map(tuple, self.groups)))
+        object.__setattr__(self, "joint_findings", tuple(self.joint_findings))
+        check_groups(self.groups, self.joint_findings)
         if len(set(self.names)) < len(self.names):
             raise InputError("the names of a network's variables must differ")
         if self.kinds and len(self.kinds) != len(self.names):
@@ -164,6 +174,9 @@ class MarkovNetwork(Frozen):
         columns |= {name: getattr(pairs, name) for name in STATISTICS}
         return pd.DataFrame(columns)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._position
+
     def position(self, name: str) -> int:
         """Return the position of a variable among the names, or raise naming those there are."""
         if name not in self._position:
@@ -205,8 +218,13 @@ class MarkovNetwork(Frozen):
         return tuple(self.names[at] for at in self._neighbor_lists[self.position(name)])
 
     def markov_blanket(self, name: str) -> tuple[str, ...]:
-        """Return the variables that make all others irrelevant to this one: in an undirected graph its neighbors."""
-        return self.neighbors(name)
+        """Return the variables that make all others irrelevant to this one: in an undirected graph its neighbors.
+
+        A `CollinearWarning` says where a joint finding contradicts that.
+        """
+        found = self.neighbors(name)
+        warn_blanket(self, name)
+        return found
 
     @property
     def degree(self) -> dict[str, int]:
@@ -221,9 +239,14 @@ class MarkovNetwork(Frozen):
     def separates(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
         """Whether every path between two variables passes through the given ones.
 
-        If so, a and b are independent given them. If not, `path` returns a path that shows it.
+        If so, a and b are independent given them. If not, `path` returns a path that shows it. A `CollinearWarning` says where
+        single edges separate the two, but a joint finding does not.
         """
-        return self.path(a, b, given) is None
+        given = [given] if isinstance(given, str) else list(given)
+        if self.path(a, b, given) is not None:
+            return False
+        warn_separation(self, (a, b), {self.position(name) for name in given})
+        return True
 
     def path(self, a: str, b: str, given: Iterable[str] = ()) -> tuple[str, ...] | None:
         """Return a shortest path between two variables that avoids the given ones; None if they separate them.
@@ -277,6 +300,13 @@ class MarkovNetwork(Frozen):
         from gpmnet.network.restrict import with_cutoff
 
         return with_cutoff(self, q, strength)
+
+    def merged_groups(self) -> MarkovNetwork:
+        """Return the network in which every group of near-copies is one node.
+
+        Its edge to another node is the surest of its members' edges, or where none has one a joint finding without rivals.
+        """
+        return merged(self)
 
     def compare(self, other: MarkovNetwork) -> Comparison:
         """Return what this network ("here") and another ("there") share and where they differ, by name."""
