@@ -256,9 +256,7 @@ class LocalEngine(Engine):
         limits = Limits(min(10 * alpha, max(problem.alpha, o.alpha_report)), most)
         cap = f"most_neighbors={most}" if most == o.most_neighbors else f"{problem.n:,} rows allow {most}"
         stops = _stops(found, cap)
-        return Searched(
-            test, found.members, found.candidates, first, second, limits, found.n_rounds, stops
-        )
+        return Searched(test, found.members, found.candidates, first, second, limits, found.n_rounds, stops)
 
     def test_pairs(self, searched: Searched, progress: Progress) -> PairTests:
         """Return the full tests of the pairs that came close."""

@@ -111,9 +111,9 @@ def joint_findings(
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[JointFinding, ...]]:
     """Return the groups by name, columns that repeat a member included, and the findings, the surest first.
 
-    The cutoff is that of the edges; of a false-discovery rate the family is all variables and groups that they are not in, once
-    for the narrow answers and once for the wide ones (see `gpmnet.selection.joint`). Where only the wide one passes, the rivals
-    are named; where one of them has an edge to the variable, that says it already.
+    The cutoff is that of the edges; of a false-discovery rate the family is all variables and groups that they are
+    not in, once for the narrow answers and once for the wide ones (see `gpmnet.selection.joint`). Where only the wide
+    one passes, the rivals are named; where one of them has an edge to the variable, that says it already.
 
     Parameters
     ----------

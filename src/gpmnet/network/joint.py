@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from gpmnet.errors import CollinearWarning, InputError, quote, quote_all
 from gpmnet.json_data import as_list, as_number, as_table, as_text, as_texts
 from gpmnet.network.pairs import STATISTICS, Pairs
 from gpmnet.network.queries import neighbor_lists, open_path
-from gpmnet.network.text import counted, p_text, short
+from gpmnet.network.text import counted, p_text
 
 if TYPE_CHECKING:
     from gpmnet.network.network import MarkovNetwork
@@ -86,7 +87,9 @@ class JointFinding:
         if not all(0 <= value <= 1 for value in (p, q, strength)):
             raise InputError("a joint finding has a figure outside 0 to 1")
         variable = as_text(said.get("variable"), "the variable of a joint finding")
-        group, rivals = (as_texts(said.get(name), f"the {name} of a joint finding") for name in ("group", "rivals"))
+        group, rivals = (
+            as_texts(said.get(name), f"the {name} of a joint finding") for name in ("group", "rivals")
+        )
         return cls(variable, group, p, q, strength, rivals)
 
 
@@ -119,6 +122,13 @@ def group_caution(groups: tuple[tuple[str, ...], ...], findings: tuple[JointFind
     return f"near-copies hide each other's edges ({count}): {listed}{more}{found}"
 
 
+def finding_between(network: MarkovNetwork, a: str, b: str) -> JointFinding | None:
+    """Return the surest finding that the one variable depends on a group, or a rival of it, that the other is in."""
+    found = [f for f in network.joint_findings if (f.variable == a and b in f.others)]
+    found += [f for f in network.joint_findings if (f.variable == b and a in f.others)]
+    return min(found, key=lambda finding: finding.p_value) if found else None
+
+
 def warn_blanket(network: MarkovNetwork, name: str, stacklevel: int = 3) -> None:
     """Warn where a variable's neighbors are not all that it depends on, as far as joint tests know."""
     for finding in network.joint_findings:
@@ -141,7 +151,7 @@ def warn_separation(
     found = open_path(neighbor_lists(len(network.names), all_edges), start, goal, given)
     if found is None:
         return
-    steps = (tuple(sorted(step)) for step in zip(found[:-1], found[1:], strict=True))
+    steps = (tuple(sorted(step)) for step in pairwise(found))
     finding = next(links[step] for step in steps if step in links)
     text = f"{quote(ends[0])} and {quote(ends[1])} are separated by single edges only; {finding.text}"
     warnings.warn(text, CollinearWarning, stacklevel=stacklevel)
@@ -198,7 +208,8 @@ def merged(network: MarkovNetwork) -> MarkovNetwork:
 
 def _merged_pairs(network: MarkovNetwork, moved: np.ndarray[Any, Any]) -> Pairs:
     """Return one pair for all between two nodes: an edge before what is none, then the surest; else a joint finding."""
-    pairs, best = network.pairs, {}
+    pairs = network.pairs
+    best: dict[tuple[int, int], dict[str, Any]] = {}
     for row in pairs.order().tolist():
         a, b = sorted((int(moved[pairs.first[row]]), int(moved[pairs.second[row]])))
         if a == b or ((a, b) in best and (best[a, b]["is_edge"] or not pairs.is_edge[row])):
@@ -213,15 +224,12 @@ def _merged_pairs(network: MarkovNetwork, moved: np.ndarray[Any, Any]) -> Pairs:
                 best[a, b] = {"omega": np.nan, "sign": np.nan, **known, "is_edge": True}
     ends = np.array(sorted(best), dtype=np.intp).reshape(-1, 2)
     rows = [best[a, b] for a, b in ends.tolist()]
-    figures = {name: [row[name] for row in rows] for name in STATISTICS}
-    return Pairs.of(ends[:, 0], ends[:, 1], [row["is_edge"] for row in rows], **figures)
+    columns = {name: [row[name] for row in rows] for name in STATISTICS}
+    return Pairs.of(ends[:, 0], ends[:, 1], [row["is_edge"] for row in rows], **columns)
 
 
-def group_words(network: MarkovNetwork, most: int = 6) -> list[tuple[str, str]]:
-    """Return the centre of each group and its other members as text."""
-    said = []
-    for group in network.groups:
-        others = [short(name, 40) for name in group[1:]]
-        rest = f" and {len(others) - most:,} more" if len(others) > most else ""
-        said.append((group[0], ", ".join(others[:most]) + rest))
-    return said
+def joint_notes(network: MarkovNetwork) -> dict[str, list[tuple[str, str]]]:
+    """Return what a reader should know of groups and findings: by title, a name and what is said of it."""
+    groups = [(group[0], f"nearly the same: {quote_all(group[1:], most=8)}") for group in network.groups]
+    findings = [(finding.variable, finding.reason) for finding in network.joint_findings]
+    return {"Jointly, not singly": findings, "Near-copies": groups}

@@ -239,8 +239,8 @@ class MarkovNetwork(Frozen):
     def separates(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
         """Whether every path between two variables passes through the given ones.
 
-        If so, a and b are independent given them. If not, `path` returns a path that shows it. A `CollinearWarning` says where
-        single edges separate the two, but a joint finding does not.
+        If so, a and b are independent given them. If not, `path` returns a path that shows it. A `CollinearWarning`
+        says where single edges separate the two, but a joint finding does not.
         """
         given = [given] if isinstance(given, str) else list(given)
         if self.path(a, b, given) is not None:
@@ -304,7 +304,8 @@ class MarkovNetwork(Frozen):
     def merged_groups(self) -> MarkovNetwork:
         """Return the network in which every group of near-copies is one node.
 
-        Its edge to another node is the surest of its members' edges, or where none has one a joint finding without rivals.
+        Its edge to another node is the surest of its members' edges, or where none has one a joint finding without
+        rivals.
         """
         return merged(self)
 

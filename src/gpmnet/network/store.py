@@ -123,7 +123,9 @@ def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNe
         raise InputError("it does not have the number of edges it names")
     shapes = None if whole.get("axes") is None else _shapes(whole["axes"], arrays, pairs, len(names))
     groups = groups_from(whole.get("groups", []))
-    findings = [JointFinding.from_dict(said) for said in as_list(whole.get("joint_findings", []), "the findings")]
+    findings = [
+        JointFinding.from_dict(said) for said in as_list(whole.get("joint_findings", []), "the findings")
+    ]
     cutoff = _cutoff(whole, facts)
     return MarkovNetwork(names, pairs, kinds, n_rows, cutoff, shapes, facts, groups, tuple(findings))
 

@@ -1,12 +1,13 @@
 r"""Groups of variables that nearly determine each other.
 
-The likeness of two variables is the share of one that the other explains, taken symmetrically over their first features: the
-squared correlation of the normal scores of two continuous variables, :math:`\sum \rho^2 / \max(k_i, k_j)` of the canonical
-correlations otherwise (Cramér's V squared for categories with equally many levels). From .81 on, a correlation of .9, two variables are near-copies:
-a test of one given the other has a fifth of the rows' information left, and what a third variable owes to both, neither shows alone.
+The likeness of two variables is the share of one that the other explains, taken symmetrically over their first
+features: the squared correlation of the normal scores of two continuous variables, :math:`\sum \rho^2 / \max(k_i,
+k_j)` of the canonical correlations otherwise (Cramér's V squared for categories with equally many levels). From .81
+on, a correlation of .9, two variables are near-copies: a test of one given the other has a fifth of the rows'
+information left, and what a third variable owes to both, neither shows alone.
 
-A group is a variable and its near-copies, the one with most of them first. So all members are close to one centre: a chain of
-neighbors, each close to the next only, does not become one group.
+A group is a variable and its near-copies, the one with most of them first. So all members are close to one centre: a
+chain of neighbors, each close to the next only, does not become one group.
 """
 
 from __future__ import annotations
@@ -81,9 +82,7 @@ def _likeness(features: Features, first: Tensor, second: Tensor) -> Tensor:
     return found
 
 
-def _stars(
-    first: list[int], second: list[int], alike: list[float]
-) -> tuple[tuple[int, ...], ...]:
+def _stars(first: list[int], second: list[int], alike: list[float]) -> tuple[tuple[int, ...], ...]:
     """Return disjoint groups around the variables with most near-copies, the closest of equals first."""
     near: dict[int, list[int]] = {}
     weight: dict[int, float] = {}

@@ -1,15 +1,15 @@
 r"""The p-value of a variable and a group of near-copies after the search.
 
-Given are the variable's neighbors outside the group, S. If the search found all of them, they separate the variable from a group that it
-does not depend on. What the search missed, or gave up for a member of the group, says at least as much about the variable
-as the group does (data-processing inequality): every candidate k with half of the group's evidence given S is a rival. Two answers come of
-it. The *narrow* one is that the variable depends on the group,
+Given are the variable's neighbors outside the group, S. If the search found all of them, they separate the variable
+from a group that it does not depend on. What the search missed, or gave up for a member of the group, says at least
+as much about the variable as the group does (data-processing inequality): every candidate k with half of the group's
+evidence given S is a rival. Two answers come of it. The *narrow* one is that the variable depends on the group,
 
 .. math:: p = \max \{\, p_S,\ p_{S \cup \{k\}},\ p_{S \cup \text{rivals}} \,\},
 
-where a larger set that leaves less than a tenth of the information that S leaves has no say, as in `two_ended`. The *wide* one is that it
-depends on the group or on its rivals, :math:`p_S`: either S holds all of the variable's neighbors and the p-value is uniform, or what it lacks is in
-the group or a rival.
+where a larger set that leaves less than a tenth of the information that S leaves has no say, as in `two_ended`. The
+*wide* one is that it depends on the group or on its rivals, :math:`p_S`: either S holds all of the variable's
+neighbors and the p-value is uniform, or what it lacks is in the group or a rival.
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ def joint_hypotheses(
     Parameters
     ----------
     close : pairs of variables
-        Those that came close in the search, the closest first: only a variable with a member among them may depend on a group.
+        Those that came close in the search, the closest first: only a variable with a member among them may depend on
+        a group.
     edges : pairs of variables
         A variable that has an edge into a group, or a near-copy of which has one, is not tested against it,
     forbidden : pairs of variables

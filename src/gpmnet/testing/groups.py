@@ -1,22 +1,25 @@
 r"""Is a variable dependent on a group of variables, taken together, once a set of others is known?
 
-Near-copies explain each other away: given the rest no single one of them says anything about a variable that all of them
-predict. The features of the variable (u, k columns, whitened) and of all members (R, m columns) are regressed on flexible
-functions of the set; the statistic is the share of the variable's residuals that the group's explain,
+Near-copies explain each other away: given the rest no single one of them says anything about a variable that all of
+them predict. The features of the variable (u, k columns, whitened) and of all members (R, m columns) are regressed on
+flexible functions of the set; the statistic is the share of the variable's residuals that the group's explain,
 
 .. math:: q = \frac{\operatorname{tr} U^\top H U}{\operatorname{tr} U^\top U}, \qquad
           H = R\, g(R^\top R / n)\, R^\top / n ,
 
-in two forms of g. *Whitened*, :math:`g(l) = 1 / (l + \rho)`, every direction of the group counts alike: multiple correlation (Pillai's
-trace where k > 1), with :math:`\rho` such that at most a quarter of the free rows are spent. *Principal*, g = 1, the directions count by
-their variance, so that what near-copies have in common is not drowned by the directions in which they differ.
+in two forms of g. *Whitened*, :math:`g(l) = 1 / (l + \rho)`, every direction of the group counts alike: multiple
+correlation (Pillai's trace where k > 1), with :math:`\rho` such that at most a quarter of the free rows are spent.
+*Principal*, g = 1, the directions count by their variance, so that what near-copies have in common is not drowned by
+the directions in which they differ.
 
-**Under the null** :math:`\operatorname{tr} U^\top (H - q I) U` is a weighted sum of chi-squares, and the p-value is the chance that it is
-positive: exact F tests for Gaussian data, up to the saddlepoint. The weights are the eigenvalues of :math:`A^\top S A` with
-:math:`A A^\top = H` and S the diagonal of the variances of the rows of U given the set, two thirds fitted and one third the squares
-themselves, so that a variance that the variable and the group share is no dependence.
+**Under the null** :math:`\operatorname{tr} U^\top (H - q I) U` is a weighted sum of chi-squares, and the p-value is
+the chance that it is positive: exact F tests for Gaussian data, up to the saddlepoint. The weights are the
+eigenvalues of :math:`A^\top S A` with :math:`A A^\top = H` and S the diagonal of the variances of the rows of U given
+the set, two thirds fitted and one third the squares themselves, so that a variance that the variable and the group
+share is no dependence.
 
-Each form is tested with all features and with the first ones only, and the four p-values are joined by the Cauchy combination.
+Each form is tested with all features and with the first ones only, and the four p-values are joined by the Cauchy
+combination.
 """
 
 from __future__ import annotations
@@ -36,7 +39,9 @@ from gpmnet.testing.residuals import floor
 
 MOST_MEMBERS = 64
 """Of a larger group this many members, evenly chosen, stand for it."""
-_RIDGE = 1e-4  # variance of a direction, of unit features, below which what a set leaves of it is only rounding
+_RIDGE = (
+    1e-4  # variance of a direction, of unit features, below which what a set leaves of it is only rounding
+)
 _SPENT = 1 / 4  # of the free rows, that the directions of a group may take
 _TRUST = 1 / 3  # share of the squares themselves in the variances of rows
 
@@ -50,8 +55,8 @@ class GroupTest:
     log_p : float
         Log p-value.
     strength : float
-        Multiple correlation of the variable's and the group's first features given the set, less what chance gives (the root of
-        the adjusted R^2); of a variable with several first features the largest canonical one.
+        Multiple correlation of the variable's and the group's first features given the set, less what chance gives
+        (the root of the adjusted R^2); of a variable with several first features the largest canonical one.
     information : float
         How much the rows can say given the set, as a number of rows; see `gpmnet.testing.base.PairTests`.
     """
@@ -64,8 +69,8 @@ class GroupTest:
 def against_group(designs: Designs, variable: int, group: Tensor, given: Tensor) -> GroupTest:
     """Return the test of a variable against a group (m,) given a set (s,); none of them shares a member.
 
-    Time O(n (p^2 + M^2) + M^3), memory O(n (p + M)), for p columns of the set's design and M features of the group's members,
-    of whom at most `MOST_MEMBERS` are looked at.
+    Time O(n (p^2 + M^2) + M^3), memory O(n (p + M)), for p columns of the set's design and M features of the group's
+    members, of whom at most `MOST_MEMBERS` are looked at.
     """
     if len(group) > MOST_MEMBERS:
         group = group[torch.linspace(0, len(group) - 1, MOST_MEMBERS, device=group.device).long()]
