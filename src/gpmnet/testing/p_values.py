@@ -50,9 +50,9 @@ def cauchy_combination(log_p: Tensor) -> Tensor:
 def log_positive_form(weights: Tensor, counts: Tensor) -> Tensor:
     r"""Return the log of :math:`P(\sum_j w_j \chi^2_{c_j} > 0)`, for weights (m,) of both signs and counts (m,) of degrees.
 
-    By the saddlepoint of Lugannani and Rice (Kuonen 1999 for quadratic forms): within a per cent of the F
-    distribution that a ratio of two independent chi-squares is, also far into the tail. Time O(m) a step, of which
-    there are 80.
+    By the saddlepoint of Lugannani and Rice (Kuonen 1999 for quadratic forms): within 3 per cent of the F distribution
+    that a ratio of two independent chi-squares is, also far into the tail; of a single degree it is up to a tenth too
+    large. Time O(m) a step, of which there are 80.
     """
     w, c = weights.double(), counts.double()
     least, most = w.min(), w.max()
