@@ -164,10 +164,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         check_device(self.device)
         seed = seed_of(self.random_state)
         pairs = [name_pairs(name, getattr(self, name)) for name in ("forbid", "require")]
-        if origin is not None and not isinstance(origin, Origin):
-            raise InputError(
-                f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}"
-            )
+        _check_origin(origin)
         clock = [time.perf_counter()]
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
@@ -312,6 +309,11 @@ def _constraints(
         a, b = (table.names[at] for at in min(both))
         raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
     return forbidden, required
+
+
+def _check_origin(origin: Any) -> None:
+    if origin is not None and not isinstance(origin, Origin):
+        raise InputError(f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}")
 
 
 def _n_tests(problem: Problem) -> int:

@@ -76,10 +76,9 @@ class MarkovNetwork(Frozen):
     joint_findings: tuple[JointFinding, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(self.names))
-        object.__setattr__(self, "kinds", tuple(self.kinds))
+        for name in ("names", "kinds", "joint_findings"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "groups", tuple(map(tuple, self.groups)))
-        object.__setattr__(self, "joint_findings", tuple(self.joint_findings))
         check_groups(self.groups, self.joint_findings)
         if len(set(self.names)) < len(self.names):
             raise InputError("the names of a network's variables must differ")
@@ -222,9 +221,8 @@ class MarkovNetwork(Frozen):
 
         A `CollinearWarning` says where a joint finding contradicts that.
         """
-        found = self.neighbors(name)
         warn_blanket(self, name)
-        return found
+        return self.neighbors(name)
 
     @property
     def degree(self) -> dict[str, int]:
@@ -239,14 +237,13 @@ class MarkovNetwork(Frozen):
     def separates(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
         """Whether every path between two variables passes through the given ones.
 
-        If so, a and b are independent given them. If not, `path` returns a path that shows it. A `CollinearWarning`
-        says where single edges separate the two, but a joint finding does not.
+        If so, a and b are independent given them (a `CollinearWarning` says where a joint finding contradicts that). If
+        not, `path` returns a path that shows it.
         """
         given = [given] if isinstance(given, str) else list(given)
-        if self.path(a, b, given) is not None:
-            return False
-        warn_separation(self, (a, b), {self.position(name) for name in given})
-        return True
+        if separated := self.path(a, b, given) is None:
+            warn_separation(self, (a, b), {self.position(name) for name in given})
+        return separated
 
     def path(self, a: str, b: str, given: Iterable[str] = ()) -> tuple[str, ...] | None:
         """Return a shortest path between two variables that avoids the given ones; None if they separate them.
@@ -302,11 +299,7 @@ class MarkovNetwork(Frozen):
         return with_cutoff(self, q, strength)
 
     def merged_groups(self) -> MarkovNetwork:
-        """Return the network in which every group of near-copies is one node.
-
-        Its edge to another node is the surest of its members' edges, or where none has one a joint finding without
-        rivals.
-        """
+        """Return the network in which a group is one node, joined by its surest edges or findings without rivals."""
         return merged(self)
 
     def compare(self, other: MarkovNetwork) -> Comparison:

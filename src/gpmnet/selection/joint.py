@@ -132,7 +132,7 @@ def joint_hypotheses(
     Examples
     --------
     >>> joint_hypotheses(((0, 1), (2, 3)), [(0, 4), (2, 4), (0, 2)], [(2, 4)], [])
-    [(4, 0), (2, 0), (0, 1)]
+    [(4, 0), (0, 1), (2, 0)]
     """
     where = {member: at for at, group in enumerate(groups) for member in group}
 
