@@ -28,7 +28,7 @@ print(f"{np.sum(false_discovery_control(p_values) <= 0.05)} of {len(p_values)} a
 
 # %%
 # Given all the others, few do. Radius, perimeter and area are nearly functions of each other, so each of them
-# makes the other two almost superfluous: read such a trio as one.
+# makes the other two almost superfluous: the fit names them as near-copies, and `merged_groups` shows them as one node.
 
 model = GPM(fdr=0.05, random_state=0).fit(cells)
 net = model.network_

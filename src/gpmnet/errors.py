@@ -24,6 +24,10 @@ class MissingExtraError(GpmnetError, ImportError):
         super().__init__(f"{needs} is not installed; run: pip install 'gpmnet[{extra}]'")
 
 
+class CollinearWarning(UserWarning):
+    """Columns are so alike that what they say together shows in no single pair; the message names them."""
+
+
 def quote(name: object, width: int = 60) -> str:
     r"""Return a name from the data as one short, printable, quoted piece of a message.
 

@@ -6,7 +6,7 @@ import platform
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -18,9 +18,11 @@ from sklearn.exceptions import ConvergenceWarning
 from gpmnet import __version__
 from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Engine, Found, Problem, Stop, check_fits
-from gpmnet.errors import InputError, quote, quote_all, with_article
+from gpmnet.errors import CollinearWarning, InputError, quote, quote_all, with_article
 from gpmnet.network import Facts, MarkovNetwork, Origin
-from gpmnet.network.build import build_network, shown_edges
+from gpmnet.network.build import build_network, joint_findings, shown_edges
+from gpmnet.network.joint import group_caution
+from gpmnet.network.queries import neighbor_lists
 from gpmnet.parallel import check_n_jobs, limited_threads
 from gpmnet.parameters import check_device, name_pairs, positions, seed_of, share
 from gpmnet.parts import Part, resolve
@@ -162,10 +164,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         check_device(self.device)
         seed = seed_of(self.random_state)
         pairs = [name_pairs(name, getattr(self, name)) for name in ("forbid", "require")]
-        if origin is not None and not isinstance(origin, Origin):
-            raise InputError(
-                f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}"
-            )
+        _check_origin(origin)
         clock = [time.perf_counter()]
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
@@ -185,11 +184,15 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             clock.append(time.perf_counter())
             chosen = choose_edges(found.log_p, _n_tests(problem), cutoff, _is_required(found, problem))
             shown = shown_edges(problem.d, chosen, found.strength)
+            joint = found.joint(chosen.is_edge)
+            clock.append(time.perf_counter())
             described = found.describe(chosen.is_edge, shown)
         clock.append(time.perf_counter())
-        timings = dict(zip(("load", "test", "omega"), np.diff(clock).tolist(), strict=True))
+        timings = dict(zip(("load", "test", "groups", "omega"), np.diff(clock).tolist(), strict=True))
         stops = (*found.stops, *described.stops)
         cautions = _cautions(stops, table.names)
+        groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
+        hidden = group_caution(groups, findings)
         facts = Facts(
             schema=table.schema,
             settings=self._settings(engine) | {"random_state": seed},
@@ -197,10 +200,11 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
             python=platform.python_version(),
             seconds={phase: round(value, 3) for phase, value in timings.items()},
-            warnings=cautions,
+            warnings=(*cautions, *([hidden] if hidden else [])),
             origin=origin,
         )
         network, omega = build_network(table, found, chosen, described, shown, cutoff, facts)
+        network = replace(network, groups=groups, joint_findings=findings)
         # Only now: a fit that fails leaves what the one before has learned.
         self._store(
             found.learned,
@@ -213,6 +217,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         )
         if cautions:
             warnings.warn("; ".join(cautions), ConvergenceWarning, stacklevel=2)
+        if hidden:
+            warnings.warn(hidden, CollinearWarning, stacklevel=2)
         return self
 
     def set_params(self, **params: Any) -> GPM:
@@ -305,6 +311,11 @@ def _constraints(
     return forbidden, required
 
 
+def _check_origin(origin: Any) -> None:
+    if origin is not None and not isinstance(origin, Origin):
+        raise InputError(f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}")
+
+
 def _n_tests(problem: Problem) -> int:
     return problem.d * (problem.d - 1) // 2 - len(problem.forbidden)
 
@@ -312,6 +323,11 @@ def _n_tests(problem: Problem) -> int:
 def _is_required(found: Found, problem: Problem) -> NDArray[np.bool_]:
     first, second = problem.required.T
     return np.isin(found.first * problem.d + found.second, first * problem.d + second)
+
+
+def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:
+    ends = (found.first[is_edge].tolist(), found.second[is_edge].tolist())
+    return neighbor_lists(d, zip(*ends, strict=True))
 
 
 def _cautions(stops: Sequence[Stop], names: tuple[str, ...]) -> tuple[str, ...]:

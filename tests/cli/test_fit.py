@@ -86,6 +86,21 @@ def test_hostile_names_reach_the_terminal_as_text(tmp_path):
     assert "\x1b" not in done.stdout
 
 
+def test_near_copies_are_named_and_what_depends_on_them_jointly(tmp_path):
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=400)
+    frame = pd.DataFrame({f"copy\n{k}": base + 0.25 * rng.normal(size=400) for k in range(5)})
+    frame["effect"] = base + 1.5 * rng.normal(size=400)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "without an edge: effect" in done.stdout
+    assert "'effect': no single column, but jointly p " in done.stdout
+    assert any(line.startswith("near-copies: 'copy\\n") for line in done.stdout.splitlines())
+    network = MarkovNetwork.load(tmp_path / "out")
+    assert [(finding.variable, len(finding.group)) for finding in network.joint_findings] == [("effect", 5)]
+
+
 def test_forbidden_and_required_pairs_come_from_files(table, tmp_path):
     (tmp_path / "no.csv").write_text('source,target\na,"=b,1"\n')
     (tmp_path / "yes.csv").write_text("a,sex\n")

@@ -1,7 +1,7 @@
 import pytest
 
 from gpmnet import MarkovNetwork
-from gpmnet.network import Facts, Origin
+from gpmnet.network import Facts, JointFinding, Origin, Pairs
 from gpmnet.selection import Cutoff
 
 
@@ -44,3 +44,17 @@ def test_a_folder_without_a_network_is_one_line(gpmnet, tmp_path):
     assert "holds no saved network" in err
     assert len(err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_groups_of_near_copies_can_be_one_node(gpmnet, tmp_path):
+    finding = JointFinding("d", ("<a>", "b"), 1e-4, 1e-3, 0.3)
+    network = MarkovNetwork(
+        ("<a>", "b", "d"), Pairs.of([0], [1]), groups=(("<a>", "b"),), joint_findings=(finding,)
+    )
+    network.save(tmp_path)
+    assert gpmnet("report", tmp_path)[0] == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "jointly p = 0.0001" in page
+    assert "(group of 2)" not in page
+    assert gpmnet("report", tmp_path, "--merge-groups")[0] == 0
+    assert "&lt;a&gt; (group of 2)" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -329,7 +329,7 @@ def test_few_pairs_are_tested_in_learned_directions_where_few_are_asked_for():
 
 def test_sets_hold_both_neighborhoods_without_the_pair_and_learned_members_come_first():
     members = torch.tensor([[1, 3, -1], [0, 2, -1], [1, -1, -1], [0, -1, -1]])
-    found = Searched(None, members, None, None, Limits(0.1, 3), 1, ())
+    found = Searched(None, members, None, None, None, Limits(0.1, 3), 1, ())
     pair = torch.tensor([0]), torch.tensor([1])
     assert given_sets(found, *pair).tolist() == [[2, 3]]
     assert joined_members(members, torch.tensor([[2], [-1], [3], [2]]), 3).tolist() == [

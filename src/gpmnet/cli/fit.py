@@ -17,7 +17,7 @@ import typer
 
 from gpmnet.cli.options import OpenReport, Reading, TablePath, reads_table
 from gpmnet.cli.report import open_page
-from gpmnet.errors import InputError, quote
+from gpmnet.errors import CollinearWarning, InputError, quote
 
 if TYPE_CHECKING:
     from gpmnet.network import MarkovNetwork
@@ -141,7 +141,8 @@ def run(
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
     model = GPM().set_params(**settings)
     with progress_bar() as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # said with the network, and in the report
+        for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
+            warnings.simplefilter("ignore", said)
         model.fit(table, progress=progress, origin=Origin(source, tuple(sys.argv[1:]), begun))
     network = model.network_
     with whole_folder(out, FILES) as beside:

@@ -16,12 +16,16 @@ def report(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="The page; DIR/report.html unless given."),
     ] = None,
+    merge_groups: Annotated[
+        bool, typer.Option("--merge-groups", help="Show each group of near-copies as one node.")
+    ] = False,
     open_report: OpenReport = False,
 ) -> None:
     """Make the interactive report of a saved network again, from the folder alone."""
     from gpmnet.network import MarkovNetwork
 
     network = MarkovNetwork.load(folder)
+    network = network.merged_groups() if merge_groups else network
     path = network.report(out or folder / "report.html")
     typer.echo(f"report: {path}")
     if open_report:

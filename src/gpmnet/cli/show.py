@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from gpmnet.errors import quote_all
 from gpmnet.network import MarkovNetwork
 from gpmnet.network.report.columns import column_notes, value_range
 from gpmnet.network.report.words import probability
@@ -100,5 +101,14 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
         listed = ", ".join(short(name, 40) for name in alone[:10])
         rest = f" and {len(alone) - 10:,} more" if len(alone) > 10 else ""
         out.print(Text(f"without an edge: {listed}{rest}"))
+    for finding in network.joint_findings[:_MOST_WARNINGS]:
+        out.print(Text(short(finding.text, 300)))
+    if len(network.joint_findings) > _MOST_WARNINGS:
+        left_out = len(network.joint_findings) - _MOST_WARNINGS
+        out.print(Text(f"… and {left_out:,} more joint findings in network.json"))
+    for group in network.groups[:_MOST_WARNINGS]:
+        out.print(Text(f"near-copies: {quote_all(group)}"))
+    if len(network.groups) > _MOST_WARNINGS:
+        out.print(Text(f"… and {len(network.groups) - _MOST_WARNINGS:,} more groups of near-copies"))
     for warning in schema.warnings:
         out.print(Text(f"note: {short(warning, 300)}"))

@@ -18,6 +18,7 @@ from gpmnet.errors import InputError
 from gpmnet.memory import available_bytes
 from gpmnet.parts import Part
 from gpmnet.progress import Progress, silent
+from gpmnet.selection.joint import JointTest
 from gpmnet.table import Encoded, Table
 
 
@@ -102,6 +103,25 @@ class Description:
     n_iter: int = 0
 
 
+@dataclass(frozen=True)
+class Joint:
+    """Groups of near-copies, and the variables that were tested against them.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of int
+        Positions of the members, the centre of each group first; no variable is in two.
+    tests : tuple of JointTest
+        Of variables without an edge into a group.
+    n_tests : int
+        Number of all hypotheses, a variable and a group that it is not in, tested or not.
+    """
+
+    groups: tuple[tuple[int, ...], ...] = ()
+    tests: tuple[JointTest, ...] = ()
+    n_tests: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Found(ABC):
     """What an engine returns: the pairs that are or came close to edges, first < second, arrays of shape (m,).
@@ -142,6 +162,10 @@ class Found(ABC):
         shown : ndarray of int
             Positions of those edges whose surface is wanted, increasing.
         """
+
+    def joint(self, is_edge: NDArray[np.bool_]) -> Joint:
+        """Return the groups of near-copies and the tests against them; an engine that has none returns an empty one."""
+        return Joint()
 
 
 class Engine(Part, ABC):

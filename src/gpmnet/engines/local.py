@@ -13,7 +13,7 @@ from gpmnet.checks import check_number, check_type
 from gpmnet.columns.features import build_features
 from gpmnet.columns.functions import ColumnFunction, feature_functions
 from gpmnet.columns.tabulated import table_bytes
-from gpmnet.engines.base import Description, Engine, Found, Problem, Stop
+from gpmnet.engines.base import Description, Engine, Found, Joint, Problem, Stop
 from gpmnet.errors import InputError, quote
 from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
 from gpmnet.nodes.surfaces import SurfaceCollector
@@ -26,7 +26,9 @@ from gpmnet.searching.candidates import (
     search_all_pairs,
     search_screened,
 )
+from gpmnet.searching.near_copies import near_copies
 from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions
+from gpmnet.selection.joint import JointRule, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
@@ -56,6 +58,8 @@ class LocalOptions(Part):
         Candidates of a node kept by the screen.
     most_neighbors : int
         Largest neighborhood.
+    most_joint : int
+        Tests of a variable against a group of near-copies, those whose pairs came closest first; 0 leaves them out.
     design : DesignOptions
         Flexibility of the regressions.
     test : ConditionalTest
@@ -73,6 +77,7 @@ class LocalOptions(Part):
     alpha_screen: float = 0.1
     most_candidates: int = 32
     most_neighbors: int = 12
+    most_joint: int = 1000
     design: DesignOptions = field(default_factory=DesignOptions)
     test: ConditionalTest = field(default_factory=DoubleResidual)
     rule: PairRule = field(default_factory=TwoEnded)
@@ -87,7 +92,8 @@ class LocalOptions(Part):
             )
         for name in ("alpha_enter", "alpha_report", "alpha_screen"):
             check_number(self, name, 0.0, 1.0, open_low=True)
-        check_number(self, "all_pairs_up_to", 0, integer=True)
+        for name in ("all_pairs_up_to", "most_joint"):
+            check_number(self, name, 0, integer=True)
         for name in ("most_candidates", "most_neighbors"):
             check_number(self, name, 1, integer=True)
         check_type(self, "test", ConditionalTest)
@@ -106,6 +112,9 @@ class LocalFound(Found):
 
     fitter: NodeFitter
     newton_steps: int
+    searched: Searched
+    problem: Problem
+    most_joint: int
 
     def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
         """Return Omega and surfaces from node models of the graph of the edges; see `Description`."""
@@ -116,6 +125,28 @@ class LocalFound(Found):
             omega[at] = found.of(int(self.first[at]), int(self.second[at]))
         stops = tuple(Stop(f"Newton's method (newton_steps={self.newton_steps})", v) for v in found.stopped)
         return Description(omega, found.own.sqrt().numpy(), surfaces.surfaces(), stops)
+
+    def joint(self, is_edge: NDArray[np.bool_]) -> Joint:
+        """Return the groups of near-copies, and the tests of variables that came close to one but have no edge into it.
+
+        Time: one pass over the candidates of all variables, and at most `most_joint` times 8 tests given a set, each about
+        as long as the test of a pair.
+        """
+        searched, d = self.searched, self.problem.d
+        groups = near_copies(searched.test.designs.features, searched.candidates)
+        ends = np.stack([self.first, self.second], axis=1)
+        closest = np.argsort(self.log_p, kind="stable")
+        some = ends[closest[~is_edge[closest]]], ends[is_edge], self.problem.forbidden
+        close, edges, forbidden = ([(int(a), int(b)) for a, b in pairs] for pairs in some)
+        hypotheses = joint_hypotheses(groups, close, edges, forbidden)[: self.most_joint]
+        limits = searched.limits
+        sets = searched.members, searched.candidates
+        rule = JointRule(searched.test, groups, *sets, limits.alpha, limits.most_members)
+        tests = []
+        for done, (variable, group) in enumerate(hypotheses):
+            self.problem.progress("groups", done, len(hypotheses))
+            tests.append(rule(variable, group))
+        return Joint(groups, tuple(tests), sum(d - len(group) for group in groups))
 
     def _neighbors(self, is_edge: NDArray[np.bool_]) -> list[list[int]]:
         neighbors: list[list[int]] = [[] for _ in range(self.fitter.features.d)]
@@ -134,6 +165,8 @@ class Searched:
     test : BoundTest
     members : Tensor of shape (d, s)
         Neighbors of each node, -1 pads.
+    candidates : Tensor of shape (d, C)
+        Whom each node was searched among, -1 pads.
     first, second : Tensor of shape (m,)
         Pairs that came close, first < second.
     limits : Limits
@@ -145,6 +178,7 @@ class Searched:
 
     test: BoundTest
     members: Tensor
+    candidates: Tensor
     first: Tensor
     second: Tensor
     limits: Limits
@@ -194,6 +228,9 @@ class LocalEngine(Engine):
             learned={},
             fitter=NodeFitter(searched.test.designs.features, self.options.node, problem.seed),
             newton_steps=self.options.node.newton_steps,
+            searched=searched,
+            problem=problem,
+            most_joint=self.options.most_joint,
         )
 
     def search(self, problem: Problem) -> Searched:
@@ -219,7 +256,8 @@ class LocalEngine(Engine):
         # Ten times that: Benjamini-Hochberg at 0.05 gets there with twenty neighbors a node.
         limits = Limits(min(10 * alpha, max(problem.alpha, o.alpha_report)), most)
         cap = f"most_neighbors={most}" if most == o.most_neighbors else f"{problem.n:,} rows allow {most}"
-        return Searched(test, found.members, first, second, limits, found.n_rounds, _stops(found, cap))
+        stops = _stops(found, cap)
+        return Searched(test, found.members, found.candidates, first, second, limits, found.n_rounds, stops)
 
     def test_pairs(self, searched: Searched, progress: Progress) -> PairTests:
         """Return the full tests of the pairs that came close."""

@@ -3,6 +3,7 @@
 from gpmnet.network.compare import Comparison
 from gpmnet.network.explain import Explanation
 from gpmnet.network.facts import Facts, Origin
+from gpmnet.network.joint import JointFinding
 from gpmnet.network.matrix import DENSE_UP_TO
 from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.pairs import Pairs
@@ -14,6 +15,7 @@ __all__ = [
     "Comparison",
     "Explanation",
     "Facts",
+    "JointFinding",
     "MarkovNetwork",
     "Origin",
     "Pairs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from gpmnet.columns.functions import GRID
-from gpmnet.engines.base import Description, Found
+from gpmnet.engines.base import Description, Found, Joint
 from gpmnet.network import matrix
 from gpmnet.network.facts import Facts
+from gpmnet.network.joint import JointFinding
 from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.pairs import STATISTICS, Pairs
 from gpmnet.network.shapes import Axis, Shapes
-from gpmnet.selection import Chosen, Cutoff
+from gpmnet.selection import Chosen, Cutoff, choose_edges
 from gpmnet.table import Table
 
 MOST_SHAPES = 2000
@@ -102,6 +104,42 @@ def build_network(
         facts,
     )
     return network, _omega_matrix(joined, _diagonal(table, described.own, names))
+
+
+def joint_findings(
+    table: Table, joint: Joint, cutoff: Cutoff, neighbors: Sequence[Collection[int]]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[JointFinding, ...]]:
+    """Return the groups by name, columns that repeat a member included, and the findings, the surest first.
+
+    The cutoff is that of the edges; of a false-discovery rate the family is all variables and groups that they are
+    not in, once for the narrow answers and once for the wide ones (see `gpmnet.selection.joint`). Where only the wide
+    one passes, the rivals are named; where one of them has an edge to the variable, that says it already.
+
+    Parameters
+    ----------
+    neighbors : sequence of d collections of int
+        Of each of the table's variables.
+    """
+    twins: dict[str, list[str]] = {}
+    for name, first in table.schema.duplicates.items():
+        twins.setdefault(first, []).append(name)
+    groups = []
+    for group in joint.groups:
+        members = [table.names[at] for at in group]
+        groups.append((*members, *(twin for name in members for twin in twins.get(name, ()))))
+    none = np.zeros(len(joint.tests), dtype=bool)
+    narrow, wide = (
+        choose_edges(np.array([getattr(test, name) for test in joint.tests]), joint.n_tests, cutoff, none)
+        for name in ("log_p", "log_p_wide")
+    )
+    findings = []
+    for at, test in enumerate(joint.tests):
+        chosen, rivals = (narrow, ()) if narrow.is_edge[at] else (wide, test.rivals)
+        if chosen.is_edge[at] and not set(rivals) & set(neighbors[test.variable]):
+            figures = float(chosen.p_value[at]), float(chosen.q_value[at]), test.strength
+            named = tuple(table.names[rival] for rival in rivals)
+            findings.append(JointFinding(table.names[test.variable], groups[test.group], *figures, named))
+    return tuple(groups), tuple(sorted(findings, key=lambda finding: finding.p_value))
 
 
 def _omega_matrix(pairs: Pairs, own: NDArray[np.float64]) -> NDArray[np.float64] | csr_array[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError
+from gpmnet.network.joint import JointFinding, finding_between
 from gpmnet.network.pairs import STATISTICS
 from gpmnet.network.shapes import Axis
 from gpmnet.network.text import SIGN_WORDS, at_cutoff, counted, p_text, short, strength_word
@@ -52,6 +53,8 @@ class Explanation:
     is_edge : bool
     duplicate : bool
         Whether one column repeats the other, so that the two were joined without a test.
+    joint : JointFinding or None
+        Where the two have no edge: that the one depends on a group of near-copies with the other in it.
     """
 
     source: str
@@ -70,6 +73,7 @@ class Explanation:
     cutoff: Cutoff | None
     is_edge: bool
     duplicate: bool = False
+    joint: JointFinding | None = None
 
     @property
     def fdr(self) -> float | None:
@@ -78,7 +82,11 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """The explanation in one or two plain sentences."""
+        """The explanation in a few plain sentences."""
+        return self._text if self.joint is None else f"{self._text} But {self.joint.text}."
+
+    @property
+    def _text(self) -> str:
         both = f"{short(self.source, 40)} and {short(self.target, 40)}"
         if self.duplicate:
             return f"{both}: one column repeats the other, so they are joined without a test."
@@ -185,6 +193,7 @@ class Explanation:
             "fdr": self.fdr,
             "is_edge": self.is_edge,
             "duplicate": self.duplicate,
+            "joint": None if self.joint is None else self.joint.to_dict(),
             "text": self.text,
         }
 
@@ -218,6 +227,7 @@ def explain(network: MarkovNetwork, a: str, b: str) -> Explanation:
         raise InputError(f"an explanation needs two different variables, not {short(a, 40)!r} twice")
     pairs, at = network.pairs, network.pair_at(a, b)
     figures = {name: math.nan if at is None else float(getattr(pairs, name)[at]) for name in STATISTICS}
+    is_edge = at is not None and bool(pairs.is_edge[at])
     shapes = network.shapes
     grid = None if shapes is None or at is None else shapes.of(at)
     x = y = None
@@ -235,8 +245,9 @@ def explain(network: MarkovNetwork, a: str, b: str) -> Explanation:
         **figures,
         n_rows=network.n_rows,
         cutoff=network.cutoff,
-        is_edge=at is not None and bool(pairs.is_edge[at]),
+        is_edge=is_edge,
         duplicate=network.repeats(a, b),
+        joint=None if is_edge else finding_between(network, a, b),
     )
 
 

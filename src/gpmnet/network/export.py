@@ -8,7 +8,8 @@ JSON
 CSV and Parquet
     Every name as it is; a lone surrogate, which UTF-8 cannot hold, becomes ``\udXXX``.
 
-Statistics that are not known are left out (empty in tables).
+Statistics that are not known are left out (empty in tables). Members of a group of near-copies have its number (`group`) in
+GraphML and GEXF; JSON has the groups and the joint findings under `graph`.
 """
 
 from __future__ import annotations
@@ -92,9 +93,12 @@ def _escaped_graph(network: MarkovNetwork) -> nx.Graph[str]:
     import networkx as nx
 
     ids = [escape(name) for name in network.names]
+    group = {name: at for at, names in enumerate(network.groups, start=1) for name in names}
     graph: nx.Graph[str] = nx.Graph()
-    for at, node in enumerate(ids):
-        graph.add_node(node, name=node, **({"kind": escape(network.kinds[at])} if network.kinds else {}))
+    for name, node in zip(network.names, ids, strict=True):
+        graph.add_node(node, name=node, **({"group": group[name]} if name in group else {}))
+    for node, kind in zip(ids, network.kinds, strict=False):
+        graph.nodes[node]["kind"] = escape(kind)
     for a, b, figures in _edge_records(network):
         graph.add_edge(ids[a], ids[b], **figures)
     return graph
@@ -127,7 +131,10 @@ def _json(network: MarkovNetwork, suffix: str, safe: bool) -> Iterator[bytes]:
         {"source": network.names[a], "target": network.names[b], **figures}
         for a, b, figures in _edge_records(network)
     ]
-    graph = {"n_rows": network.n_rows, "fdr": network.fdr}
+    graph: dict[str, Any] = {"n_rows": network.n_rows, "fdr": network.fdr}
+    if network.groups:
+        graph["groups"] = [list(group) for group in network.groups]
+        graph["joint_findings"] = [finding.to_dict() for finding in network.joint_findings]
     whole = {"directed": False, "multigraph": False, "graph": graph, "nodes": nodes, "edges": edges}
     yield json.dumps(whole, indent=1, allow_nan=False).encode("ascii") + b"\n"
 

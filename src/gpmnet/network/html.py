@@ -70,6 +70,7 @@ def network_html(network: MarkovNetwork) -> str:
         names = ", ".join(short(name, 40) for name in alone[:_MOST])
         more = f" and {len(alone) - _MOST:,} more" if len(alone) > _MOST else ""
         notes.append(f"Without an edge: {names}{more}")
+    notes += [finding.text for finding in network.joint_findings[:_MOST]]
     if network.n_edges > _MOST:
         notes.append(f"The {_MOST} strongest edges:")
     return _render(headline(network), notes, ("source", "target", "strength", "sign", "p", "q"), rows)

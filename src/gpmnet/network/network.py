@@ -16,6 +16,7 @@ from gpmnet.errors import InputError, quote, quote_all
 from gpmnet.network import queries
 from gpmnet.network.facts import Facts
 from gpmnet.network.frozen import Frozen, locked
+from gpmnet.network.joint import JointFinding, check_groups, merged, warn_blanket, warn_separation
 from gpmnet.network.matrix import symmetric_matrix
 from gpmnet.network.pairs import STATISTICS, Pairs
 from gpmnet.network.shapes import Shapes
@@ -50,6 +51,10 @@ class MarkovNetwork(Frozen):
         The form of the dependence of the pairs for which it was estimated.
     facts : Facts
         Where the network comes from: schema, settings, seed, versions, warnings.
+    groups : tuple of tuple of str
+        Variables that nearly determine each other, so that given the rest they hide each other's edges.
+    joint_findings : tuple of JointFinding
+        Variables that depend on such a group, though on no single member of it.
 
     Examples
     --------
@@ -67,10 +72,14 @@ class MarkovNetwork(Frozen):
     cutoff: Cutoff | None = None
     shapes: Shapes | None = None
     facts: Facts = field(default_factory=Facts)
+    groups: tuple[tuple[str, ...], ...] = ()
+    joint_findings: tuple[JointFinding, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(self.names))
-        object.__setattr__(self, "kinds", tuple(self.kinds))
+        for name in ("names", "kinds", "joint_findings"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "groups", tuple(map(tuple, self.groups)))
+        check_groups(self.groups, self.joint_findings)
         if len(set(self.names)) < len(self.names):
             raise InputError("the names of a network's variables must differ")
         if self.kinds and len(self.kinds) != len(self.names):
@@ -164,6 +173,9 @@ class MarkovNetwork(Frozen):
         columns |= {name: getattr(pairs, name) for name in STATISTICS}
         return pd.DataFrame(columns)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._position
+
     def position(self, name: str) -> int:
         """Return the position of a variable among the names, or raise naming those there are."""
         if name not in self._position:
@@ -205,7 +217,11 @@ class MarkovNetwork(Frozen):
         return tuple(self.names[at] for at in self._neighbor_lists[self.position(name)])
 
     def markov_blanket(self, name: str) -> tuple[str, ...]:
-        """Return the variables that make all others irrelevant to this one: in an undirected graph its neighbors."""
+        """Return the variables that make all others irrelevant to this one: in an undirected graph its neighbors.
+
+        A `CollinearWarning` says where a joint finding contradicts that.
+        """
+        warn_blanket(self, name)
         return self.neighbors(name)
 
     @property
@@ -221,9 +237,13 @@ class MarkovNetwork(Frozen):
     def separates(self, a: str, b: str, given: Iterable[str] = ()) -> bool:
         """Whether every path between two variables passes through the given ones.
 
-        If so, a and b are independent given them. If not, `path` returns a path that shows it.
+        If so, a and b are independent given them (a `CollinearWarning` says where a joint finding contradicts that). If
+        not, `path` returns a path that shows it.
         """
-        return self.path(a, b, given) is None
+        given = [given] if isinstance(given, str) else list(given)
+        if separated := self.path(a, b, given) is None:
+            warn_separation(self, (a, b), {self.position(name) for name in given})
+        return separated
 
     def path(self, a: str, b: str, given: Iterable[str] = ()) -> tuple[str, ...] | None:
         """Return a shortest path between two variables that avoids the given ones; None if they separate them.
@@ -277,6 +297,10 @@ class MarkovNetwork(Frozen):
         from gpmnet.network.restrict import with_cutoff
 
         return with_cutoff(self, q, strength)
+
+    def merged_groups(self) -> MarkovNetwork:
+        """Return the network in which a group is one node, joined by its surest edges or findings without rivals."""
+        return merged(self)
 
     def compare(self, other: MarkovNetwork) -> Comparison:
         """Return what this network ("here") and another ("there") share and where they differ, by name."""

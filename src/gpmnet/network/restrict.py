@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError
+from gpmnet.network.joint import kept_findings
 from gpmnet.network.shapes import Shapes
 from gpmnet.selection import Cutoff
 
@@ -25,12 +26,19 @@ def part(network: MarkovNetwork, kept: Iterable[int]) -> MarkovNetwork:
     pairs = network.pairs
     rows = np.flatnonzero((moved[pairs.first] >= 0) & (moved[pairs.second] >= 0))
     taken = pairs.take(rows)
+    kept_names = {network.names[at] for at in positions}
     return replace(
         network,
         names=tuple(network.names[at] for at in positions),
         kinds=tuple(network.kinds[at] for at in positions) if network.kinds else (),
         pairs=replace(taken, first=moved[taken.first], second=moved[taken.second]),
         shapes=_shapes(network.shapes, rows, moved),
+        groups=tuple(group for group in network.groups if len(kept_names.intersection(group)) > 1),
+        joint_findings=tuple(
+            finding
+            for finding in network.joint_findings
+            if finding.variable in kept_names and kept_names.intersection(finding.others)
+        ),
     )
 
 
@@ -64,7 +72,9 @@ def with_cutoff(network: MarkovNetwork, q: float | None, strength: float | None)
             figure = pairs.q_value if cutoff.of == "q" else pairs.p_value
             is_edge |= pairs.is_edge & (figure > cutoff.value)  # required, not found: no cutoff removes it
         pairs, cutoff = replace(pairs, is_edge=is_edge), Cutoff(float(q))
-    return replace(network, pairs=pairs, cutoff=cutoff, shapes=shapes)
+    return replace(
+        network, pairs=pairs, cutoff=cutoff, shapes=shapes, joint_findings=kept_findings(network, q, strength)
+    )
 
 
 def _need(values: NDArray[np.float64], what: str) -> None:

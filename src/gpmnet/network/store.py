@@ -1,6 +1,7 @@
 """Saving and loading a network: JSON for what people read, safetensors for numbers; never pickle.
 
-`network.json` holds names, kinds, cutoff, axes and the facts of the run; `omega.safetensors` holds the arrays of the
+`network.json` holds names, kinds, cutoff, axes, groups of near-copies with what was found of them (where the version that
+wrote it knew of them), and the facts of the run; `omega.safetensors` holds the arrays of the
 pairs and, since format 2, the grids of the shapes one after another. Up to format 2 there was `fdr` for the cutoff and
 `about` for the facts, a table of anything: what `Facts` has no place for is left out. What is loaded is checked before
 it is used.
@@ -20,6 +21,7 @@ from gpmnet.errors import InputError, one_line, quote
 from gpmnet.files import whole_file, whole_folder
 from gpmnet.json_data import as_count, as_list, as_number, as_table, as_texts
 from gpmnet.network.facts import Facts
+from gpmnet.network.joint import JointFinding, groups_from
 from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.pairs import DTYPES, Pairs
 from gpmnet.network.shapes import Axis, Shapes
@@ -62,6 +64,8 @@ def write_network(network: MarkovNetwork, folder: Path) -> None:
         "n_pairs": len(pairs),
         "n_edges": network.n_edges,
         "axes": axes,
+        "groups": [list(group) for group in network.groups],
+        "joint_findings": [finding.to_dict() for finding in network.joint_findings],
         "facts": network.facts.to_dict(),
     }
     with whole_file(folder / FILES[1]) as beside:
@@ -118,7 +122,12 @@ def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNe
     if int(pairs.is_edge.sum()) != n_edges:
         raise InputError("it does not have the number of edges it names")
     shapes = None if whole.get("axes") is None else _shapes(whole["axes"], arrays, pairs, len(names))
-    return MarkovNetwork(names, pairs, kinds, n_rows, _cutoff(whole, facts), shapes, facts)
+    groups = groups_from(whole.get("groups", []))
+    findings = [
+        JointFinding.from_dict(said) for said in as_list(whole.get("joint_findings", []), "the findings")
+    ]
+    cutoff = _cutoff(whole, facts)
+    return MarkovNetwork(names, pairs, kinds, n_rows, cutoff, shapes, facts, groups, tuple(findings))
 
 
 def _cutoff(whole: dict[str, Any], facts: Facts) -> Cutoff | None:

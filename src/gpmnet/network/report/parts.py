@@ -20,6 +20,7 @@ from gpmnet.network.text import short
 if TYPE_CHECKING:
     from gpmnet.network.network import MarkovNetwork
     from gpmnet.network.shapes import Axis, Shapes
+    from gpmnet.table import Column
 
 KINDS = ("continuous", "ordinal", "discrete", "unknown")
 MOST_EDGES = 2000
@@ -91,8 +92,13 @@ def node_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
         "missing": [column.n_missing if column else 0 for column in columns],
         "why": [short(column.why, 300) if column else "" for column in columns],
         "range": [extent(column) if column else "" for column in columns],
-        "notes": [short(column_notes(column), 300) if column else "" for column in columns],
+        "notes": [short(_notes(network, name, known.get(name)), 300) for name in names],
     }
+
+
+def _notes(network: MarkovNetwork, name: str, column: Column | None) -> str:
+    jointly = [finding.reason for finding in network.joint_findings if finding.variable == name]
+    return "; ".join([*jointly, *([column_notes(column)] if column and column_notes(column) else [])])
 
 
 def _kind(network: MarkovNetwork, at: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpmnet.network.facts import value_text
+from gpmnet.network.joint import joint_notes
 from gpmnet.network.report.columns import twin_note
 from gpmnet.network.report.parts import (
     KINDS,
@@ -51,7 +52,7 @@ def summarise(network: MarkovNetwork) -> dict[str, Any]:
     return {
         "title": title_of(network.facts.origin),
         "headline": headline(network, shown, nodes, pairs),
-        "notes": notes(network.facts),
+        "notes": notes(network.facts, joint_notes(network)),
         "cutoff": cutoff_data(network.cutoff),
         "n_rows": network.n_rows,
         "n_edges": network.n_edges,
@@ -96,6 +97,7 @@ def headline(
         size += f" ({listing(of_kinds)})"
     ends = np.r_[network.pairs.first[network.pairs.is_edge], network.pairs.second[network.pairs.is_edge]]
     alone = np.setdiff1d(np.arange(len(network.names)), ends)
+    jointly = {finding.variable for finding in network.joint_findings}
     return {
         "size": f"{size}.",
         "edges": _edges_in_words(network),
@@ -106,7 +108,7 @@ def headline(
             [f"{len(alone):,}", "without an edge"],
         ],
         "strongest": [strongest(nodes, pairs, at) for at in range(STRONGEST) if at < sum(pairs["edge"])],
-        "alone": _alone_in_words([network.names[at] for at in alone[:MOST_LISTED]], len(alone)),
+        "alone": _alone_in_words([network.names[at] for at in alone[:MOST_LISTED]], len(alone), jointly),
         "part": _part_in_words(network, shown),
     }
 
@@ -139,10 +141,10 @@ def strongest(nodes: Mapping[str, Any], pairs: Mapping[str, Any], at: int) -> di
     }
 
 
-def _alone_in_words(names: list[str], n: int) -> str:
+def _alone_in_words(names: list[str], n: int, jointly: set[str]) -> str:
     if not n:
         return ""
-    listed = [label(name, 40) for name in names]
+    listed = [label(name, 40) + (" (jointly it has one)" if name in jointly else "") for name in names]
     rest = n - len(listed)
     return listing([*listed, f"{rest:,} more"] if rest else listed)
 
@@ -159,11 +161,15 @@ def _part_in_words(network: MarkovNetwork, shown: Shown) -> str:
     )
 
 
-def notes(facts: Facts) -> list[dict[str, Any]]:
-    """Return what a reader should know about the table: one item a kind of note, with the columns it concerns."""
+def notes(facts: Facts, first: Mapping[str, Sequence[tuple[str, str]]] | None = None) -> list[dict[str, Any]]:
+    """Return what a reader should know about the table: one item a kind of note, with the columns it concerns.
+
+    `first` are notes that come before all others, by their titles.
+    """
     warnings = facts.schema.warnings if facts.schema is not None else ()
     warnings += tuple(text for text in facts.warnings if text not in warnings)
     found: dict[str, list[tuple[str | None, str]]] = {
+        **{title: list(items) for title, items in (first or {}).items()},
         "About the table": [(None, warning) for warning in warnings],
         "Ignored columns": [],
         "Columns that repeat another": [],
