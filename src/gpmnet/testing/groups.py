@@ -32,9 +32,9 @@ from torch import Tensor
 
 from gpmnet.columns.features import Features, gather, level_spread
 from gpmnet.columns.whitening import whitener
-from gpmnet.testing.design import Designs, Regression
-from gpmnet.testing.indices import with_indices
+from gpmnet.testing.design import Designs
 from gpmnet.testing.p_values import cauchy_combination, log_positive_form
+from gpmnet.testing.regression import Regression
 from gpmnet.testing.residuals import floor
 
 MOST_MEMBERS = 64
@@ -76,7 +76,7 @@ def against_group(designs: Designs, variable: int, group: Tensor, given: Tensor)
         group = group[torch.linspace(0, len(group) - 1, MOST_MEMBERS, device=group.device).long()]
     features, sets = designs.features, given[None]
     ends = [torch.tensor([end], device=given.device) for end in (variable, int(group[0]))]
-    regression = with_indices(designs, designs.regress(sets), sets, ends)
+    regression = designs.regress(sets, ends)
     own = _residuals(features, regression, ends[0])
     theirs = _residuals(features, regression, group)
     free = float(regression.left[0]) * features.n
