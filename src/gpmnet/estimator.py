@@ -51,7 +51,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     device : str
         "cpu" or "cuda".
     n_jobs : int or None
-        Threads; None leaves the setting of torch alone.
+        Threads at most, -1 for as many as there are processors; None for as many as torch has. A small table uses one: more
+        are used where tests come in large blocks, one thread a block. No setting of the caller is changed.
     random_state : int, RandomState, Generator or None
         Seed of the random parts: of Omega and the shapes of edges (ties, joint features), and of the deep engine's training.
         Edges, p-values and strengths of the local engine do not depend on it.

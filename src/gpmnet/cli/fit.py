@@ -56,7 +56,7 @@ def fit(
     require: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV with two columns: pairs that always are.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads at most; -1 for all.")] = None,
     energy: Annotated[str | None, typer.Option(help="Deep engine: mlp, deep_kernel or pairwise.")] = None,
     objective: Annotated[
         str | None, typer.Option(help="Deep engine: mixed, published, sliced or sliced_plain.")
