@@ -318,6 +318,29 @@ def test_a_fit_that_fails_leaves_the_one_before():
     assert model.n_features_in_ == len(model.network_.names) == 4
 
 
+def test_the_edges_are_told_before_omega_is_computed(monkeypatch):
+    calls, describe = [], LocalFound.describe
+
+    def told(network):
+        calls.append(network)
+
+    def described(*arguments):
+        calls.append("omega")
+        return describe(*arguments)
+
+    monkeypatch.setattr(LocalFound, "describe", described)
+    frame = chain().assign(twin=lambda f: f["a"])
+    model = GPM().fit(frame, on_edges=told)
+    early, then = calls
+    assert then == "omega"
+    columns = [name for name in early.edges.columns if name != "omega"]
+    pd.testing.assert_frame_equal(early.edges[columns], model.network_.edges[columns])
+    assert early.edges["omega"].isna().all()
+    assert model.network_.edges["omega"].notna().sum() == len(early.edges) - 1  # a twin has none
+    assert early.facts.warnings == ("Omega and the shapes of the edges are not there yet",)
+    assert early.facts.settings == model.network_.facts.settings
+
+
 def test_a_part_that_the_engine_does_not_have_is_refused():
     with pytest.raises(InputError, match="engine='local' has no penalty; it has options"):
         GPM(penalty="scad").fit(chain())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from importlib.metadata import version
 from typing import Any, cast
@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gpmnet import __version__
 from gpmnet.engines import ENGINES
-from gpmnet.engines.base import Engine, Found, Problem, Stop, check_fits
+from gpmnet.engines.base import Description, Engine, Found, Problem, Stop, check_fits
 from gpmnet.errors import CollinearWarning, InputError, quote, quote_all, with_article
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, joint_findings, shown_edges
@@ -27,7 +27,7 @@ from gpmnet.parallel import check_n_jobs, limited_threads
 from gpmnet.parameters import check_device, name_pairs, positions, seed_of, share
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
-from gpmnet.selection import Cutoff, choose_edges
+from gpmnet.selection import Chosen, Cutoff, choose_edges
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
@@ -53,7 +53,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     device : str
         "cpu" or "cuda".
     n_jobs : int or None
-        Threads; None leaves the setting of torch alone.
+        Threads at most, -1 for as many as there are processors; None for as many as torch has. A small table uses one: more
+        are used where tests come in large blocks, one thread a block. No setting of the caller is changed.
     random_state : int, RandomState, Generator or None
         Seed of the random parts: of Omega and the shapes of edges (ties, joint features), and of the deep engine's training.
         Edges, p-values and strengths of the local engine do not depend on it.
@@ -146,6 +147,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         kinds: dict[str, str] | None = None,
         progress: Progress | None = None,
         origin: Origin | None = None,
+        on_edges: Callable[[MarkovNetwork], None] | None = None,
     ) -> GPM:
         """Learn the network of a table.
 
@@ -159,6 +161,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             Called with (phase, done, total, note); see `gpmnet.progress.Progress`.
         origin : Origin, optional
             Where the table comes from, for the network's facts.
+        on_edges : callable, optional
+            Called with the network as soon as its edges are chosen: Omega, which may take longer than all before it, is
+            NaN there, and edges have no shapes.
         """
         cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
         check_device(self.device)
@@ -178,14 +183,24 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             device=self.device,
             progress=progress or silent,
         )
+        facts = Facts(
+            schema=table.schema,
+            settings=self._settings(engine) | {"random_state": seed},
+            seed=seed,
+            versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
+            python=platform.python_version(),
+            origin=origin,
+        )
         clock.append(time.perf_counter())
         with limited_threads(n_jobs):
             found = engine.fit(problem)
             clock.append(time.perf_counter())
             chosen = choose_edges(found.log_p, _n_tests(problem), cutoff, _is_required(found, problem))
-            shown = shown_edges(problem.d, chosen, found.strength)
+            if on_edges is not None:
+                on_edges(_edges_alone(table, found, chosen, cutoff, facts))
             joint = found.joint(chosen.is_edge)
             clock.append(time.perf_counter())
+            shown = shown_edges(problem.d, chosen, found.strength)
             described = found.describe(chosen.is_edge, shown)
         clock.append(time.perf_counter())
         timings = dict(zip(("load", "test", "groups", "omega"), np.diff(clock).tolist(), strict=True))
@@ -193,16 +208,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         cautions = _cautions(stops, table.names)
         groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
         hidden = group_caution(groups, findings)
-        facts = Facts(
-            schema=table.schema,
-            settings=self._settings(engine) | {"random_state": seed},
-            seed=seed,
-            versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
-            python=platform.python_version(),
-            seconds={phase: round(value, 3) for phase, value in timings.items()},
-            warnings=(*cautions, *([hidden] if hidden else [])),
-            origin=origin,
-        )
+        seconds = {phase: round(value, 3) for phase, value in timings.items()}
+        facts = replace(facts, seconds=seconds, warnings=(*cautions, *([hidden] if hidden else [])))
         network, omega = build_network(table, found, chosen, described, shown, cutoff, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         # Only now: a fit that fails leaves what the one before has learned.
@@ -314,6 +321,14 @@ def _constraints(
 def _check_origin(origin: Any) -> None:
     if origin is not None and not isinstance(origin, Origin):
         raise InputError(f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}")
+
+
+def _edges_alone(table: Table, found: Found, chosen: Chosen, cutoff: Cutoff, facts: Facts) -> MarkovNetwork:
+    """Return the network before Omega is known, which says so."""
+    cautions = (*_cautions(found.stops, table.names), "Omega and the shapes of the edges are not there yet")
+    nothing = Description.nothing(len(found.first), len(table.names))
+    shown = np.empty(0, dtype=np.intp)
+    return build_network(table, found, chosen, nothing, shown, cutoff, replace(facts, warnings=cautions))[0]
 
 
 def _n_tests(problem: Problem) -> int:

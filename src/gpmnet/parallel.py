@@ -1,14 +1,27 @@
-"""Threads: as many as the user asked for, and nobody else's setting touched."""
+"""Threads: no more than the user asked for, as many as the problem is worth, and nobody else's setting touched.
+
+A fit computes with one OpenMP thread. What is large is cut into blocks that are computed side by side, in threads that
+share nothing but their input and sleep when they have nothing to do. The other way, many OpenMP threads for each small
+operation, has them wait for one another, spinning, after every one of thousands: on a machine whose cores are busy that
+takes tens of times as long as one thread.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 from gpmnet.errors import InputError, quote
+
+Answer = TypeVar("Answer")
+
+_threads: ContextVar[int] = ContextVar("threads", default=1)
 
 
 def check_n_jobs(n_jobs: Any) -> int | None:
@@ -25,16 +38,70 @@ def check_n_jobs(n_jobs: Any) -> int | None:
 
 @contextmanager
 def limited_threads(n_jobs: int | None) -> Iterator[None]:
-    """Run the body with some number of threads, or leave everything as it is for None.
+    """Run the body with one OpenMP thread, and let `side_by_side` have `n_jobs`; None is what torch has.
 
     The limit is OpenMP's own, which belongs to the calling thread alone: fits in other threads keep theirs, and it is
     gone afterwards. `torch.set_num_threads` is never called: it changes the whole process, and on some builds even
     setting the number that is there already makes batched solves wrong from then on.
     """
-    if n_jobs is None:
-        yield
-        return
-    from threadpoolctl import threadpool_limits
+    current = _torch_threads()
+    before = _threads.set(current if n_jobs is None else n_jobs)
+    try:
+        with _openmp(1):
+            yield
+    finally:
+        _threads.reset(before)
 
-    with threadpool_limits(limits=n_jobs, user_api="openmp"):
+
+@contextmanager
+def all_threads() -> Iterator[None]:
+    """Run the body of a fit with as many OpenMP threads as it may have: for few and large operations only."""
+    with _openmp(_threads.get()):
         yield
+
+
+def side_by_side(function: Callable[[slice], Answer], count: int, worth: int) -> list[Answer]:
+    """Return what a function says of the blocks of `count` things, in their order.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a slice; must not depend on what it says of other blocks, nor change anything.
+    worth : int
+        How many threads the work is worth; it is one block, computed here, where that or the number that the fit may
+        have is one.
+    """
+    blocks = max(1, min(_threads.get(), worth, count))
+    if blocks == 1:
+        return [function(slice(0, count))]
+    edges = [count * at // blocks for at in range(blocks + 1)]
+    with ThreadPoolExecutor(blocks, "gpmnet", _one_thread) as pool:
+        return list(pool.map(function, map(slice, edges[:-1], edges[1:])))
+
+
+def _one_thread() -> None:
+    """Limit a thread of the pool to itself, for as long as it lives."""
+    _torch_threads()
+    _controller().limit(limits=1, user_api="openmp")
+
+
+def _torch_threads() -> int:
+    """Return how many threads torch uses; asked for the first time in a thread it sets a number, over any limit before."""
+    import torch
+
+    return torch.get_num_threads()
+
+
+@contextmanager
+def _openmp(limit: int) -> Iterator[None]:
+    with _controller().limit(limits=limit, user_api="openmp"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    """Return what sets the OpenMP libraries' limits; finding the libraries takes longer than setting them."""
+    import torch  # noqa: F401  # brings the library that matters
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import networkx as nx
 import numpy as np
@@ -153,3 +154,57 @@ def test_demo_fits_a_table_and_writes_where_told(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "13 continuous, 1 discrete" in done.stdout
     assert "flavanoids" in pd.read_csv(tmp_path / "gpmnet-demo" / "edges.csv").to_csv()
+
+
+SLOW = """
+import time
+from gpmnet.cli import main
+from gpmnet.engines.local import LocalFound
+
+LocalFound.describe = lambda *_: time.sleep(600)
+main()
+"""
+
+
+def test_a_fit_that_is_killed_while_omega_is_computed_leaves_the_edges(table, tmp_path):
+    out = tmp_path / "out"
+    assert gpmnet("fit", table, "-o", out, "--fdr", 0.01).returncode == 0
+    whole = pd.read_csv(out / "edges.csv")
+    (out / "mine.txt").write_text("kept")
+    running = subprocess.Popen([sys.executable, "-c", SLOW, "fit", str(table), "-o", str(out)])
+    end = time.monotonic() + 120
+    # The report of the run before is gone once the new edges are there: old and new files never stand side by side.
+    while (out / "report.html").exists() and running.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    assert running.poll() is None
+    running.kill()
+    running.wait()
+    assert sorted(p.name for p in out.iterdir()) == [
+        "edges.csv",
+        "mine.txt",
+        "network.graphml",
+        "network.json",
+        "omega.safetensors",
+        "run.json",
+    ]
+    edges = pd.read_csv(out / "edges.csv")
+    assert edges["omega"].isna().all()
+    pd.testing.assert_frame_equal(edges.drop(columns="omega"), whole.drop(columns="omega"))
+    network = MarkovNetwork.load(out)
+    assert network.cutoff.value == 0.05
+    assert network.neighbors("a") == ("=b,1",)
+    assert gpmnet("report", out).returncode == 0
+    assert "Omega and the shapes of the edges are not there yet" in (out / "report.html").read_text("utf-8")
+    assert gpmnet("fit", table, "-o", out).returncode == 0
+    assert pd.read_csv(out / "edges.csv")["omega"].notna().all()
+    assert "not there yet" not in (out / "report.html").read_text("utf-8")
+
+
+def test_an_omega_that_fails_leaves_the_edges(table, tmp_path):
+    broken = SLOW.replace("time.sleep(600)", "[][0]")
+    command = [sys.executable, "-c", broken, "fit", str(table), "-o", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "IndexError" in done.stderr
+    assert pd.read_csv(tmp_path / "out" / "edges.csv")["omega"].isna().all()

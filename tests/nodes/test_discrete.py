@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import minimize as scipy_minimise
+from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from gpmnet.nodes.discrete import LogitData, LogitSettings, fit_logits, penalties
@@ -148,3 +150,61 @@ def test_the_ridge_follows_the_signal():
     assert found.converged.all()
     assert float(penalty[0, 1]) > 100 * float(penalty[1, 1])
     assert float(found.theta[1, 0, 1]) > 2
+
+
+def many_levels(b=2, n=1500, levels=12, p=15, seed=5):
+    """Nodes with uneven levels, some of which depend on flexible columns."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(b, n, p - 1))
+    theta = rng.normal(size=(b, levels, p - 1)) * (rng.random((b, 1, p - 1)) < 0.4)
+    logits = x @ theta.transpose(0, 2, 1) + np.linspace(0, 3, levels) + rng.gumbel(size=(b, n, levels))
+    basis = torch.cat([torch.ones((b, n, 1)), torch.tensor(x)], dim=2)
+    return LogitData(torch.tensor(logits.argmax(axis=2)), levels, basis, torch.arange(p) > 8)
+
+
+SETTINGS = LogitSettings("pseudo-likelihood", 1e-3, (1e-3, 1e-2, 0.1, 1.0), 50)
+
+
+def test_the_fit_without_a_hessian_is_that_of_newton_steps(monkeypatch):
+    data = many_levels()
+    found, penalty = fit_logits(data, SETTINGS)
+    monkeypatch.setattr("gpmnet.nodes.discrete.WRITTEN_UP_TO", 10**9)
+    exact, exact_penalty = fit_logits(data, SETTINGS)
+    assert found.converged.all()
+    assert exact.converged.all()
+    torch.testing.assert_close(penalty, exact_penalty, rtol=0, atol=0)
+    torch.testing.assert_close(found.theta, exact.theta, rtol=0, atol=1e-8)
+
+
+def test_the_fit_without_a_hessian_is_that_of_an_optimiser_of_scipy():
+    data = many_levels(b=1)
+    found, penalty = fit_logits(data, SETTINGS)
+    x, codes, weight = data.basis[0].numpy(), data.codes[0].numpy(), penalty[0].numpy()
+
+    def value_and_slope(flat):
+        theta = flat.reshape(11, 15)
+        logits = np.column_stack([np.zeros(len(x)), x @ theta.T])
+        log_p = logits - logsumexp(logits, axis=1, keepdims=True)
+        rest = np.exp(log_p) - np.eye(12)[codes]
+        loss = -log_p[np.arange(len(x)), codes].mean() + 0.5 * (weight * theta**2).sum()
+        return loss, (rest[:, 1:].T @ x / len(x) + weight * theta).ravel()
+
+    options = {"maxiter": 20000, "maxfun": 20000, "ftol": 1e-16, "gtol": 1e-10}
+    best = scipy_minimise(value_and_slope, np.zeros(165), jac=True, method="L-BFGS-B", options=options)
+    np.testing.assert_allclose(found.theta[0].numpy().ravel(), best.x, atol=1e-4)
+    loss, slope = value_and_slope(found.theta[0].numpy().ravel())
+    assert loss <= best.fun + 1e-12
+    assert np.abs(slope).max() < 1e-9
+
+
+def test_a_cap_is_told_with_many_levels():
+    short = LogitSettings("pseudo-likelihood", 1e-3, (1e-3,), 2)
+    assert not fit_logits(many_levels(), short)[0].converged.any()
+
+
+def test_a_level_that_no_row_shows_has_a_fit():
+    data = many_levels(b=1)
+    codes = torch.where(data.codes == 3, 4, data.codes)
+    found, _ = fit_logits(LogitData(codes, 12, data.basis, data.flexible), SETTINGS)
+    assert torch.isfinite(found.theta).all()
+    assert float(level_probabilities(data.basis @ found.theta.mT)[..., 3].mean()) < 1e-3

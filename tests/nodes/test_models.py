@@ -84,32 +84,53 @@ def test_the_basis_changes_as_its_derivative_says(features_of):
         joint = torch.tanh(moved.inner) - torch.tanh(basis.inner).mean(dim=1, keepdim=True)
         columns.append(torch.cat([moved.value[..., :-7], joint], dim=2))
         f.scores[:, at] -= sign * step
-    torch.testing.assert_close(
-        (columns[0] - columns[1]) / (2 * step), basis.derivative(1), rtol=1e-5, atol=1e-6
-    )
+    slope = (columns[0] - columns[1]) / (2 * step)
+    torch.testing.assert_close(*_changes(basis, 1), slope, rtol=1e-5, atol=1e-6)
+    theta = torch.tensor(RNG.normal(size=(1, 4, basis.value.shape[2])))
+    torch.testing.assert_close(*basis.changes(1, theta), slope @ theta.mT, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("level", [0, 1, 2])
-def test_the_basis_at_a_level_is_that_of_a_table_with_the_level(features_of, level):
+def _changes(basis, slot):
+    """Return how each column of F changes."""
+    b, n, p = basis.value.shape
+    return [change.expand(b, n, p) for change in basis.changes(slot, torch.eye(p, dtype=torch.float64)[None])]
+
+
+def _at_level(f, basis, n_joint, level):
+    """Return F with w, the last member, at a level in all rows: the coordinates of a row that has it are put in."""
+    start, like = int(f.score_start[2]), int((torch.tensor(MIXED["w"].to_numpy()) == level).nonzero()[0, 0])
+    old = f.scores.clone()
+    f.scores[:, start : start + 2] = f.scores[like, start : start + 2].clone()
+    value = basis.value.clone()
+    own = slice(value.shape[2] - n_joint - 2, value.shape[2] - n_joint)
+    value[:, :, own] = value[:, like, own]
+    if n_joint:
+        centre = torch.tanh(basis.inner).mean(dim=1, keepdim=True)
+        value[..., -n_joint:] = torch.tanh(neighbor_basis(f, basis.members, n_joint).inner) - centre
+    f.scores[:] = old
+    return value
+
+
+@pytest.mark.parametrize("n_joint", [0, 7])
+def test_the_basis_changes_with_a_level_as_that_of_a_table_with_the_level(features_of, n_joint):
     f = features_of(MIXED)
-    basis = neighbor_basis(f, torch.tensor([[0, 2]]), 7)
-    here = torch.tensor(MIXED["w"].to_numpy() == level)
-    at = basis.at_level(1, level)
-    torch.testing.assert_close(at[:, here], basis.value[:, here], rtol=1e-5, atol=1e-5)
-    # elsewhere: swap in the coordinates of a row that has the level
-    start, like = int(f.score_start[2]), int(here.nonzero()[0, 0])
-    f.scores[:, start : start + 2] = f.scores[like, start : start + 2]
-    inner = neighbor_basis(f, torch.tensor([[0, 2]]), 7).inner
-    centre = torch.tanh(basis.inner).mean(dim=1, keepdim=True)
-    torch.testing.assert_close(at[..., -7:], torch.tanh(inner) - centre, rtol=1e-5, atol=1e-5)
+    basis = neighbor_basis(f, torch.tensor([[0, 2]]), n_joint)
+    at = [_at_level(f, basis, n_joint, level) for level in range(3)]
+    for level in range(3):
+        here = torch.tensor(MIXED["w"].to_numpy() == level)
+        torch.testing.assert_close(at[level][:, here], basis.value[:, here], rtol=1e-5, atol=1e-5)
+    found = _changes(basis, 1)
+    assert len(found) == 2
+    for level in (1, 2):
+        torch.testing.assert_close(found[level - 1], at[level] - at[0], rtol=1e-5, atol=1e-5)
 
 
 def test_averages_are_means_over_rows_with_one_member_moved(features_of):
     f = features_of(MIXED)
     basis = neighbor_basis(f, torch.tensor([[0, 2]]), 7)
     levels = torch.arange(3)
-    expected = torch.stack([basis.at_level(1, k).mean(dim=1) for k in range(3)], dim=1)
-    torch.testing.assert_close(basis.averages(1, levels, 100), expected)
+    expected = torch.stack([_at_level(f, basis, 7, k).mean(dim=1) for k in range(3)], dim=1)
+    torch.testing.assert_close(basis.averages(1, levels, 100), expected, rtol=1e-5, atol=1e-5)
     points = torch.tensor([-1.0, 0.5], dtype=torch.float64)
     found = basis.averages(0, points, 100)
     old = f.scores[:, int(f.score_start[0])].clone()

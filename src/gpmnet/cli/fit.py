@@ -56,7 +56,7 @@ def fit(
     require: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV with two columns: pairs that always are.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads at most; -1 for all.")] = None,
     energy: Annotated[str | None, typer.Option(help="Deep engine: mlp, deep_kernel or pairwise.")] = None,
     objective: Annotated[
         str | None, typer.Option(help="Deep engine: mixed, published, sliced or sliced_plain.")
@@ -125,7 +125,10 @@ def run(
     with_report: bool = True,
     open_report: bool = False,
 ) -> None:
-    """Fit a loaded table, write the results whole or not at all, and print what was found.
+    """Fit a loaded table, write the results, and print what was found.
+
+    The edges are written as soon as they are chosen, in place of what the folder held of a run before; then, once Omega is
+    there, all files. Each time they appear whole or not at all.
 
     `settings` are parameters of `GPM`, those of its parts by nested names.
     """
@@ -140,13 +143,18 @@ def run(
         raise InputError(f"{quote(out)} is a file; -o needs a folder")
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
     model = GPM().set_params(**settings)
+    origin = Origin(source, tuple(sys.argv[1:]), begun)
+
+    def write(network: MarkovNetwork, with_report: bool = False) -> None:
+        with whole_folder(out, FILES) as beside:
+            write_results(network, beside, with_report)
+
     with progress_bar() as progress, warnings.catch_warnings():
         for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
             warnings.simplefilter("ignore", said)
-        model.fit(table, progress=progress, origin=Origin(source, tuple(sys.argv[1:]), begun))
+        model.fit(table, progress=progress, origin=origin, on_edges=write)
     network = model.network_
-    with whole_folder(out, FILES) as beside:
-        write_results(network, beside, with_report)
+    write(network, with_report)
     show_network(network, table.schema)
     written = [name for name in FILES if with_report or name != "report.html"]
     typer.echo(f"results: {out}{os.sep} ({', '.join(written)})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated
@@ -67,6 +68,8 @@ def describe(
 
 def main() -> None:
     """Run the program; a user's mistake is one line on stderr and exit code 2."""
+    # Read when torch brings OpenMP, which no command has done yet: threads that wait shall not keep a core busy.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # names from the data may not exist in the terminal's encoding
             stream.reconfigure(errors="backslashreplace")

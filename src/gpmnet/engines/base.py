@@ -102,6 +102,11 @@ class Description:
     stops: tuple[Stop, ...] = ()
     n_iter: int = 0
 
+    @classmethod
+    def nothing(cls, m: int, d: int) -> Description:
+        """Return what is known of m pairs of d variables before anything is computed."""
+        return cls(np.full(m, np.nan), np.full(d, np.nan), [])
+
 
 @dataclass(frozen=True)
 class Joint:

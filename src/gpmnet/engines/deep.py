@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,8 +22,13 @@ from gpmnet.engines.deep_tests import JoinedTests
 from gpmnet.engines.local import LocalEngine
 from gpmnet.errors import InputError
 from gpmnet.omega import generalised_precision, table_order
+from gpmnet.parallel import all_threads
 from gpmnet.solvers.checkpoint import Shelf, digest
 from gpmnet.solvers.proximal import PairMasks
+
+_MANY_VALUES = (
+    1 << 20
+)  # rows times coordinates from which an operation takes longer than threads wait for each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +107,10 @@ class DeepEngine(Recipe, Engine):
         coordinates, h = _rows(problem)
         masks = PairMasks(*(_mask(pairs, order, problem) for pairs in (problem.forbidden, problem.required)))
         models = Models(self, coordinates, masks, problem, self._shelf(problem))
-        lam = models.choose_lam(h) if self.options.lam is None else self.options.lam
-        folds = models.folds(h, lam)
-        energy = models.energy(h, lam, "all rows")
+        with all_threads() if h.numel() >= _MANY_VALUES else nullcontext():
+            lam = models.choose_lam(h) if self.options.lam is None else self.options.lam
+            folds = models.folds(h, lam)
+            energy = models.energy(h, lam, "all rows")
         searched, tests = JoinedTests(self.options, problem, h, order, folds).run(masks.closed)
         precision = generalised_precision(energy, h).double().cpu().numpy()[np.ix_(order, order)]
         place = np.argsort(order)

@@ -137,16 +137,11 @@ class NodeModels:
         return torch.stack(columns, dim=1), own
 
     def _squared_omega(self, slot: int, first: Tensor | None) -> Tensor:
-        def moved(design: Tensor) -> Tensor:
-            change = design @ self.theta.mT
-            return change if first is None else (first * change).sum(dim=-1, keepdim=True)
-
-        n_levels = self.basis.levels[slot]
-        if n_levels == 0:
-            return moved(self.basis.derivative(slot)).square().sum(dim=-1).mean(dim=1)
-        base = self.basis.at_level(slot, 0)
-        f = [moved(self.basis.at_level(slot, k) - base).square().sum(dim=-1) for k in range(1, n_levels)]
-        return torch.stack(f).sum(dim=0).mean(dim=1)
+        total = self.theta.new_zeros(len(self.nodes))
+        for change in self.basis.changes(slot, self.theta):
+            f = change if first is None else (first * change).sum(dim=-1, keepdim=True)
+            total += f.square().sum(dim=-1).mean(dim=1)
+        return total
 
 
 def node_scores(features: Features, nodes: Tensor) -> Tensor:

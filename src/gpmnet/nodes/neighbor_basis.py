@@ -9,6 +9,7 @@ with random directions w, and the means m of the joint features over the rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +22,8 @@ from gpmnet.nodes.joint import JointDirections
 
 MEMBER_FUNCTIONS = design_functions(2)
 """Functions of a continuous neighbor; Omega is a mean over rows and needs less detail than a test."""
+
+_ALL = slice(None)
 
 
 def member_width(levels: int) -> int:
@@ -98,23 +101,33 @@ class NeighborBasis:
         start = 1 + sum(member_width(m) for m in self.levels[:slot])
         return slice(start, start + member_width(self.levels[slot]))
 
-    def derivative(self, slot: int) -> Tensor:
-        """Return dF / dz of the continuous member in a slot: (b, n, p)."""
-        result = torch.zeros_like(self.value)
-        result[:, :, self.own(slot)] = firsts(MEMBER_FUNCTIONS, Scores(self._coordinates(slot)[..., 0]))
-        if self.inner.shape[2]:
-            slope = 1 - torch.tanh(self.inner).square()
-            result[:, :, self._joint] = slope * self._directions(slot)
-        return result
+    def changes(self, slot: int, theta: Tensor) -> Iterator[Tensor]:
+        """Yield how Theta F changes with the member in a slot, (b, n, k) or (b, 1, k) where it is the same in all rows.
 
-    def at_level(self, slot: int, level: int) -> Tensor:
-        """Return F with the discrete member in a slot set to a level: (b, n, p)."""
-        own, moved = self._at(slot, torch.tensor([level], device=self.value.device))
-        result = self.value.clone()
-        result[:, :, self.own(slot)] = own
-        if self.inner.shape[2]:
-            result[:, :, self._joint] = torch.tanh(self._without(slot) + moved) - self._centre
-        return result
+        Of a continuous member its derivative in z; of a discrete one its differences, level by level, from level 0. Only the
+        columns that the member moves are looked at, its own and the joint ones.
+
+        Parameters
+        ----------
+        theta : Tensor of shape (b, k, p)
+        """
+        own, joint = theta[:, :, self.own(slot)].mT, theta[:, :, self._joint].mT
+        if self.levels[slot] == 0:
+            change = firsts(MEMBER_FUNCTIONS, Scores(self._coordinates(slot)[..., 0])) @ own
+            if self.inner.shape[2]:
+                slope = 1 - torch.tanh(self.inner).square()
+                change = change + slope @ (self._directions(slot).mT * joint)
+            yield change
+            return
+        values, moved = self._at(slot, torch.arange(self.levels[slot], device=theta.device))
+        steps = (values[:, 1:] - values[:, :1]) @ own
+        if not self.inner.shape[2]:
+            yield from steps[:, :, None, :].unbind(dim=1)
+            return
+        others = self._without(slot)
+        base = torch.tanh(others + moved[:, :1]) @ joint
+        for k in range(1, self.levels[slot]):
+            yield torch.tanh(others + moved[:, k, None]) @ joint - base + steps[:, k - 1, None]
 
     def averages(self, slot: int, points: Tensor, most_rows: int) -> Tensor:
         """Return the mean over rows of F with one member set to each of some points: (b, G, p).
@@ -132,7 +145,7 @@ class NeighborBasis:
         if self.inner.shape[2]:
             n = self.inner.shape[1]
             rows = torch.linspace(0, n - 1, min(n, most_rows), device=points.device).round().long()
-            others = self._without(slot)[:, rows]
+            others = self._without(slot, rows)
             for g in range(len(points)):
                 mean = torch.tanh(others + moved[:, g, None]).mean(dim=1)
                 result[:, g, self._joint] = mean - self._centre[:, 0]
@@ -142,9 +155,9 @@ class NeighborBasis:
     def _joint(self) -> slice:
         return slice(self.value.shape[2] - self.inner.shape[2], None)
 
-    def _coordinates(self, slot: int) -> Tensor:
+    def _coordinates(self, slot: int, rows: Tensor | slice = _ALL) -> Tensor:
         """Return the member's part of what the joint features see: (b, n, c)."""
-        return gather(self.features.scores, self.features.score_columns(self.members[:, slot]))
+        return gather(self.features.scores[rows], self.features.score_columns(self.members[:, slot]))
 
     def _directions(self, slot: int) -> Tensor:
         """Return how the arguments of the joint features change with the member's coordinates: (b, c, R)."""
@@ -154,9 +167,9 @@ class NeighborBasis:
         weights = self.directions.weights[columns].double()
         return weights / math.pow(self.members.shape[1], 0.25)
 
-    def _without(self, slot: int) -> Tensor:
-        """Return the arguments of the joint features less the member's part: (b, n, R)."""
-        return self.inner - self._coordinates(slot) @ self._directions(slot)
+    def _without(self, slot: int, rows: Tensor | slice = _ALL) -> Tensor:
+        """Return the arguments of the joint features less the member's part: (b, n, R), of all rows or some."""
+        return self.inner[:, rows] - self._coordinates(slot, rows) @ self._directions(slot)
 
     def _at(self, slot: int, points: Tensor) -> tuple[Tensor, Tensor]:
         """Return a member's own columns at some points (b, G, w), and its part of the arguments (b, G, R)."""

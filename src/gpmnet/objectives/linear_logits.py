@@ -11,16 +11,20 @@ some level was never seen drives it to minus infinity, faster than a penalty on 
 :math:`\tfrac{\varepsilon}{2} \sum_k r_k^2` with :math:`\varepsilon = 1/n` is added, a ridge on r: a level that was
 never seen then has probability about 1/n.
 
-Both have a ridge on Theta, and gradient and Hessian for `gpmnet.solvers.newton`. For the same losses of an energy see
+Both have a ridge on Theta, and gradient and Hessian for `gpmnet.solvers.newton`; the pseudo-likelihood also products with
+its Hessian, for `gpmnet.solvers.conjugate` (see `logit_curvature`). For the same losses of an energy see
 `pseudolikelihood` and `marginalisation`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
+
+from gpmnet.objectives.logit_curvature import LogitCurvature, SharedColumns
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
@@ -98,6 +102,21 @@ class LinearPseudoLikelihood(LogitLoss):
         share = p[..., 1:]
         weights = torch.diag_embed(share) - share[..., :, None] * share[..., None, :]
         return self._penalised(share - self._observed(p)[..., 1:], weights, theta)
+
+    @cached_property
+    def _columns(self) -> SharedColumns:
+        return SharedColumns.of(self.basis.mT @ self.basis / self.basis.shape[1], self.penalty)
+
+    @cached_property
+    def _single(self) -> Tensor:
+        return self.basis.float()
+
+    def curvature(self, theta: Tensor) -> LogitCurvature:
+        """Return gradient and Hessian, the latter by its products."""
+        p = level_probabilities(self.basis @ theta.mT)
+        slope = (p - self._observed(p))[..., 1:]
+        gradient = slope.mT @ self.basis / self.basis.shape[1] + self.penalty[:, None, :] * theta
+        return LogitCurvature.of(self._single, p[..., 1:], self._columns, gradient)
 
 
 @dataclass(frozen=True, eq=False)

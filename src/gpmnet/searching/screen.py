@@ -17,6 +17,7 @@ from scipy.stats import chi2
 from torch import Tensor
 
 from gpmnet.columns.features import Features
+from gpmnet.parallel import side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +157,7 @@ def screen(
     done = 0
     with _fast_products(right):
         for at, a in enumerate(left):
-            found = [_block(a, b, alpha) for b in (right[at:] if symmetric else right)]
+            found = _blocks(a, right[at:] if symmetric else right, alpha)
             if symmetric:
                 # Hits of later panels are those panels' too, and what earlier ones found is not final.
                 found += [hit.turned() for hit in found[1:]] + kept
@@ -175,6 +176,13 @@ def _permitted(hits: Hits, forbidden: Tensor | None) -> Hits:
     base = 1 << 31
     keep = ~torch.isin(hits.node * base + hits.candidate, ordered[:, 0] * base + ordered[:, 1])
     return hits.take(keep)
+
+
+def _blocks(a: Panel, panels: list[Panel], alpha: float) -> list[Hits]:
+    """Return the hits of a panel with each of others."""
+    worth = len(panels) if a.rows.device.type == "cpu" else 1
+    parts = side_by_side(lambda at: [_block(a, b, alpha) for b in panels[at]], len(panels), worth)
+    return [hits for part in parts for hits in part]
 
 
 def _block(a: Panel, b: Panel, alpha: float) -> Hits:

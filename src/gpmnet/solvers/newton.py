@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,17 +49,57 @@ class Minimum:
     n_steps: int
 
 
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A Newton step of a batch of problems.
+
+    Attributes
+    ----------
+    move : Tensor of shape (b, m, p)
+    gain : Tensor of shape (b,)
+        By how much the loss would fall along its gradient.
+    solved : Tensor of bool, shape (b,)
+        Whether the step is as exact as it was meant to be.
+    """
+
+    move: Tensor
+    gain: Tensor
+    solved: Tensor
+
+
 def minimise(loss: SmoothLoss, start: Tensor, most_steps: int) -> Minimum:
     """Return minimisers by damped Newton steps, at most `most_steps`, for all problems of a batch at once."""
-    theta, reached = start, loss.loss(start)
+    return descend(loss.loss, lambda theta: _newton_step(loss, theta), start, most_steps)
+
+
+def descend(
+    value: Callable[[Tensor], Tensor],
+    next_step: Callable[[Tensor], Step],
+    start: Tensor,
+    most_steps: int,
+    enough_gain: float = 0.0,
+) -> Minimum:
+    """Return minimisers of a loss by steps that are halved where they would make it worse, at most `most_steps`.
+
+    Parameters
+    ----------
+    value : callable
+        The loss (b,) at coefficients (b, m, p).
+    next_step : callable
+        The Newton step from coefficients.
+    start : Tensor of shape (b, m, p)
+    enough_gain : float
+        A problem is also settled after a step that promised less than this.
+    """
+    theta, reached = start, value(start)
     settled, n_steps = torch.zeros_like(reached, dtype=torch.bool), 0
     stalled = settled
     while n_steps < most_steps and not bool(settled.all()):
         n_steps += 1
-        whole, gain = _newton_step(loss, theta)
-        step = whole
+        whole = next_step(theta)
+        step = whole.move
         for _ in range(30):  # halve the step of the problems that it would make worse
-            tried = loss.loss(theta + step)
+            tried = value(theta + step)
             worse = ~(tried <= reached + 1e-12)
             if not bool(worse.any()):
                 break
@@ -67,10 +108,12 @@ def minimise(loss: SmoothLoss, start: Tensor, most_steps: int) -> Minimum:
             step = torch.where(worse[:, None, None], 0.0, step)
             tried = torch.where(worse, reached, tried)
         theta, reached = theta + step, tried
-        settled = _is_small(step)
+        settled = _is_small(step) | (whole.gain < enough_gain)
         # Halved to nothing although there was something to gain.
         rounding = torch.finfo(theta.dtype).eps * (1 + reached.abs())
-        stalled = settled & ~_is_small(whole) & ~(gain <= _SMALLEST_GAIN * rounding)
+        nothing = (_SMALLEST_GAIN * rounding).clamp(min=enough_gain)
+        stalled = settled & ~_is_small(whole.move) & ~(whole.gain <= nothing)
+        stalled = stalled | ~whole.solved
     return Minimum(theta, settled & ~stalled, n_steps)
 
 
@@ -78,11 +121,11 @@ def _is_small(step: Tensor) -> Tensor:
     return step.abs().amax(dim=(1, 2)) < _SMALLEST_STEP
 
 
-def _newton_step(loss: SmoothLoss, theta: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the step (b, m, p), and by how much the loss would fall along its gradient (b,)."""
+def _newton_step(loss: SmoothLoss, theta: Tensor) -> Step:
     gradient, hessian = loss.derivatives(theta)
     step = _downhill(loss, theta, gradient, hessian)
-    return step, -(gradient * step.flatten(1)).sum(dim=1)
+    gain = -(gradient * step.flatten(1)).sum(dim=1)
+    return Step(step, gain, torch.ones_like(gain, dtype=torch.bool))
 
 
 def _downhill(loss: SmoothLoss, theta: Tensor, gradient: Tensor, hessian: Tensor) -> Tensor:

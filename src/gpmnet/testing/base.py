@@ -13,8 +13,11 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from gpmnet.parallel import side_by_side
 from gpmnet.parts import Part
 from gpmnet.testing.design import Designs
+
+_WORTH_A_THREAD = 1 << 15  # rows times regressions: tens of milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,11 @@ class PairTests:
         return cls(
             *(torch.full((count,), torch.nan, dtype=torch.float64, device=device) for _ in fields(cls))
         )
+
+    @classmethod
+    def joined(cls, parts: list[PairTests]) -> Self:
+        """Return the tests of all parts, one after the other."""
+        return cls(*(torch.cat(values) for values in zip(*(part._tensors() for part in parts), strict=True)))
 
     def __len__(self) -> int:
         return len(self.log_p)
@@ -105,11 +113,24 @@ class BoundTest:
 
     def pairs(self, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
         """Return the full test of pairs (B,) given sets (B, s; -1 pads)."""
-        return self.test.pairs(self.designs, first, second, packed(given))
+
+        def block(at: slice) -> PairTests:
+            return self.test.pairs(self.designs, first[at], second[at], packed(given[at]))
+
+        return PairTests.joined(side_by_side(block, len(first), self._worth(len(first))))
 
     def rank(self, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
         """Return log p-values (B, C) of nodes against their candidates given their sets."""
-        return self.test.rank(self.designs, nodes, candidates, packed(given))
+
+        def block(at: slice) -> Tensor:
+            return self.test.rank(self.designs, nodes[at], candidates[at], packed(given[at]))
+
+        return torch.cat(side_by_side(block, len(nodes), self._worth(len(nodes))))
+
+    def _worth(self, count: int) -> int:
+        """Return how many threads the regressions given `count` sets are worth."""
+        features = self.designs.features
+        return 1 if features.device.type != "cpu" else count * features.n // _WORTH_A_THREAD
 
 
 def packed(sets: Tensor, width: int | None = None) -> Tensor:
