@@ -21,12 +21,14 @@ from gpmnet.engines.base import Engine, Found, Problem, Stop, check_fits
 from gpmnet.errors import InputError, quote, quote_all, with_article
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, shown_edges
+from gpmnet.network.density import density_note
 from gpmnet.parallel import check_n_jobs, limited_threads
-from gpmnet.parameters import check_device, name_pairs, positions, seed_of, share
+from gpmnet.parameters import check_device, least_strength, name_pairs, positions, seed_of, share
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff, choose_edges
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
+from gpmnet.testing.strength import log_p_at_most
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
 _PARTS = ("energy", "objective", "penalty", "options")
@@ -44,6 +46,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs).
     threshold : float or None
         A plain p-value threshold instead of `fdr`.
+    min_strength : float
+        The hypothesis that an edge must refute becomes "the strength is at most this", and p- and q-values are for
+        it; 0 is no dependence at all. With many rows every pair depends a little: this keeps the graph sparse.
     missing : {"error", "drop"} or MissingPolicy
         What happens to rows with missing values.
     forbid, require : sequence of (name, name), optional
@@ -111,6 +116,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         *,
         fdr: float = 0.05,
         threshold: float | None = None,
+        min_strength: float = 0.0,
         missing: Any = "error",
         forbid: Sequence[tuple[str, str]] | None = None,
         require: Sequence[tuple[str, str]] | None = None,
@@ -125,6 +131,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.engine = engine
         self.fdr = fdr
         self.threshold = threshold
+        self.min_strength = min_strength
         self.missing = missing
         self.forbid = forbid
         self.require = require
@@ -183,13 +190,15 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         with limited_threads(n_jobs):
             found = engine.fit(problem)
             clock.append(time.perf_counter())
-            chosen = choose_edges(found.log_p, _n_tests(problem), cutoff, _is_required(found, problem))
+            log_p = _log_p(found, cutoff.min_strength)
+            chosen = choose_edges(log_p, _n_tests(problem), cutoff, _is_required(found, problem))
             shown = shown_edges(problem.d, chosen, found.strength)
             described = found.describe(chosen.is_edge, shown)
         clock.append(time.perf_counter())
         timings = dict(zip(("load", "test", "omega"), np.diff(clock).tolist(), strict=True))
         stops = (*found.stops, *described.stops)
         cautions = _cautions(stops, table.names)
+        dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
         facts = Facts(
             schema=table.schema,
             settings=self._settings(engine) | {"random_state": seed},
@@ -197,7 +206,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
             python=platform.python_version(),
             seconds={phase: round(value, 3) for phase, value in timings.items()},
-            warnings=cautions,
+            warnings=cautions + dense,
             origin=origin,
         )
         network, omega = build_network(table, found, chosen, described, shown, cutoff, facts)
@@ -247,7 +256,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def _cutoff(self) -> Cutoff:
         rate = share("fdr", self.fdr)
-        return Cutoff(rate) if self.threshold is None else Cutoff(share("threshold", self.threshold), "p")
+        least = least_strength(self.min_strength)
+        if self.threshold is None:
+            return Cutoff(rate, "q", least)
+        return Cutoff(share("threshold", self.threshold), "p", least)
 
     def _engine(self) -> Engine:
         """Return the engine with the parts it was given."""
@@ -307,6 +319,22 @@ def _constraints(
 
 def _n_tests(problem: Problem) -> int:
     return problem.d * (problem.d - 1) // 2 - len(problem.forbidden)
+
+
+def _log_p(found: Found, least: float) -> NDArray[np.float64]:
+    """Return the log p-values of the hypothesis that a strength is at most `least`.
+
+    The larger of that of no dependence, which is a part of the hypothesis and is guarded against missed neighbors in
+    more ways, and the one from the strength's standard error.
+    """
+    if not least:
+        return found.log_p
+    if np.isnan(found.strength_error).any():
+        raise InputError(
+            "min_strength needs standard errors of the strengths, which the engine does not give"
+        )
+    weak = log_p_at_most(least, found.strength, found.strength_error, found.strength_excess)
+    return np.maximum(found.log_p, weak)
 
 
 def _is_required(found: Found, problem: Problem) -> NDArray[np.bool_]:
