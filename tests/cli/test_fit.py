@@ -138,3 +138,34 @@ def test_demo_fits_a_table_and_writes_where_told(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "13 continuous, 1 discrete" in done.stdout
     assert "flavanoids" in pd.read_csv(tmp_path / "gpmnet-demo" / "edges.csv").to_csv()
+
+
+def test_least_strength_and_the_note_on_dense_networks(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3000, 5)) + 0.5 * rng.normal(size=(3000, 1))
+    x[:, 1] += x[:, 0]
+    pd.DataFrame(x, columns=list("abcde")).to_csv(tmp_path / "t.csv", index=False)
+    dense = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "dense")
+    assert dense.returncode == 0, dense.stderr
+    assert "note: 10 of the 10 pairs are edges, " in dense.stdout
+    assert "95% interval" in dense.stdout
+    page = (tmp_path / "dense" / "report.html").read_text(encoding="utf-8")
+    assert "10 of the 10 pairs are edges" in page
+    done = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--min-strength", 0.3)
+    assert done.returncode == 0, done.stderr
+    assert "1 edge stronger than 0.3 at FDR 0.05" in done.stdout
+    assert "note:" not in done.stdout
+    edges = pd.read_csv(tmp_path / "out" / "edges.csv")
+    assert edges[["source", "target"]].to_numpy().tolist() == [["a", "b"]]
+    row = edges.iloc[0]
+    assert 0.3 < row["strength_low"] < row["strength"] < row["strength_high"] < 1
+    graph = nx.read_graphml(tmp_path / "out" / "network.graphml")
+    assert graph.edges["a", "b"]["strength_low"] == row["strength_low"]
+    assert MarkovNetwork.load(tmp_path / "out").cutoff.min_strength == 0.3
+    about = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert about["settings"]["min_strength"] == 0.3
+    assert "1 edge stronger than 0.3" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    wrong = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "no", "--min-strength", 1.5)
+    assert wrong.returncode == 2
+    assert "min_strength must be a number from 0 to below 1; got 1.5" in wrong.stderr
+    assert not (tmp_path / "no").exists()

@@ -21,9 +21,10 @@ to the square (Lawley 1959), which is taken off the strength (without the sum it
 of a chi-square, makes the squared standard error larger by :math:`1 + (K_i + K_j - 2) / 2 \lambda`, where
 :math:`\lambda \ge 1` is the squared ratio of strength and error. And where several singular values are equal, or all are 0,
 the largest of them is too large by a multiple of the standard error :math:`\tau`. The gap :math:`g = \rho - \rho_k` of two
-equal ones has :math:`E g^2 = 4 \tau^2`, so :math:`\tfrac12 \sum_k (g - \sqrt{(g^2 - 4 \tau^2)_+})`, at most
-:math:`\sqrt{\min(K_i, K_j) - 1}\, \tau`, is how much of the strength may be chance. It does not touch the strength, but the
-low end of its interval and the p-value of "at most this".
+equal ones has :math:`E g^2 = 4 \tau^2`, and half of it is what the larger one is too large by. So
+:math:`\sum_k \min(g / 2,\ 4 \tau^3 / g^2)`, at most :math:`\sqrt{\min(K_i, K_j) - 1}\, \tau`, is how much of the strength
+may be chance: a gap beyond :math:`2 \tau` counts less and less. It does not touch the strength, but the low end of its
+interval and the p-value of "at most this".
 
 Intervals are symmetric for Fisher's :math:`z = \operatorname{atanh} \rho` but for that excess, and cut at 0.
 """
@@ -115,9 +116,9 @@ def _strength(raw: Tensor, psi: Tensor, widths: Tensor, left: Tensor) -> Strengt
     value = _less_chance(raw.clamp(max=1.0), turns, left)
     error = ((psi - psi.mean(dim=1, keepdim=True)).square().mean(dim=1) / left).sqrt()
     gap = raw[:, :1] - raw[:, 1:]
-    kept = (gap.square() - 4 * error.square()[:, None]).clamp(min=0.0).sqrt()
-    most = error * (raw.shape[1] - 1) ** 0.5
-    excess = torch.minimum((gap - kept).sum(dim=1) / 2, most)
+    noise = error[:, None].clamp(min=1e-150)
+    chance = torch.minimum(gap / 2, 4 * noise * (noise / gap.clamp(min=1e-150)) ** 2).sum(dim=1)
+    excess = torch.minimum(chance, error * (raw.shape[1] - 1) ** 0.5)
     # From the strength to Fisher's z.
     rho = value.clamp(max=_LARGEST)
     slope = 1 / (1 - rho.square())
