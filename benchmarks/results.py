@@ -148,11 +148,11 @@ def rules_table(rows):
 def intervals_table(rows):
     """Return the coverage of the intervals of strength, one line a law, way and number of rows."""
     return (
-        "True edges of random networks of six variables; 95% intervals. `neighbors`: tested given the true ones of both ends, "
-        "or as the engine finds them; `tested`: share of the true edges that have an interval; `coverage`: share of the "
-        "intervals that hold the true strength, the others are too high or too low; `width` and `bias`: means of the interval's "
-        "width and of the strength less the true one; `refuted`: share of the true edges with a p-value up to that if "
-        "`min_strength` is their true strength, which should be at most that. "
+        "True edges of random networks of six variables; 95% intervals. `neighbors`: tested given the true ones of both "
+        "ends, or as the engine finds them; `tested`: share of the true edges that have an interval; `coverage`: share of "
+        "the intervals that hold the true strength, the others are too high or too low; `width` and `bias`: means of the "
+        "interval's width and of the strength less the true one; `refuted`: share of the true edges with a p-value up to "
+        "that if `min_strength` is their true strength, which should be at most that. "
         f"Made by `python benchmarks/intervals.py`.\n\n{markdown(coverage(rows).reset_index())}"
     )
 

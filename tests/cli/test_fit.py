@@ -1,3 +1,4 @@
+import itertools
 import json
 import subprocess
 import sys
@@ -142,9 +143,10 @@ def test_demo_fits_a_table_and_writes_where_told(tmp_path):
 
 def test_least_strength_and_the_note_on_dense_networks(tmp_path):
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(3000, 5)) + 0.5 * rng.normal(size=(3000, 1))
-    x[:, 1] += x[:, 0]
-    pd.DataFrame(x, columns=list("abcde")).to_csv(tmp_path / "t.csv", index=False)
+    spins = np.array(list(itertools.product([-1, 1], repeat=5)))
+    p = np.exp(0.1 * spins.sum(axis=1) ** 2 + 0.5 * spins[:, 0] * spins[:, 1])
+    frame = pd.DataFrame(spins[rng.choice(len(p), 3000, p=p / p.sum())] > 0, columns=list("abcde"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
     dense = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "dense")
     assert dense.returncode == 0, dense.stderr
     assert "note: 10 of the 10 pairs are edges, " in dense.stdout
@@ -167,5 +169,5 @@ def test_least_strength_and_the_note_on_dense_networks(tmp_path):
     assert "1 edge stronger than 0.3" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     wrong = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "no", "--min-strength", 1.5)
     assert wrong.returncode == 2
-    assert "min_strength must be a number from 0 to below 1; got 1.5" in wrong.stderr
+    assert "min_strength must be a number from 0 to below 1; got '1.5'" in wrong.stderr
     assert not (tmp_path / "no").exists()
