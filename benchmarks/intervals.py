@@ -25,11 +25,18 @@ import numpy as np
 import pandas as pd
 
 D = 6
-DRAWS = {300: 40, 1000: 20, 10000: 3}
+ROWS = (300, 1000, 10000)
+DRAWS = dict.fromkeys(("binary", "discrete"), (40, 20, 15))  # of the same network
+SLOW_DRAWS = (40, 20, 3)
 LARGE, TABLES = 100_000, 2
 LAWS = ("Gaussian", "binary", "discrete", "mixed", "nonlinear")
 MEASURED = ("discrete", "mixed", "nonlinear")
 RATES = (0.05, 0.01, 0.001)
+
+
+def draws_of(law):
+    """Return (rows of a table, number of tables) for one network of a law."""
+    return list(zip(ROWS, DRAWS.get(law, SLOW_DRAWS), strict=True))
 
 
 def neighbors_of_both(truth, i, j):
@@ -63,7 +70,7 @@ def network(law, seed):
     """Return a large sample (m, 6) of one network, kinds by name, the graph, and true strengths by pair."""
     from gpmnet.simulate import simulate
 
-    m = max(n * count for n, count in DRAWS.items()) + (LARGE * TABLES if law in MEASURED else 0)
+    m = max(n * count for n, count in draws_of(law)) + (LARGE * TABLES if law in MEASURED else 0)
     if law == "binary":
         states, p, truth = ising(seed)
         values = states[np.random.default_rng([seed, 78]).choice(len(p), m, p=p)]
@@ -174,7 +181,7 @@ def rows_of(law, seed):
     torch.set_num_threads(1)
     values, kinds, truth, strengths = network(law, seed)
     rows = []
-    for n, count in DRAWS.items():
+    for n, count in draws_of(law):
         for draw in range(count):
             part = values[draw * n : (draw + 1) * n]
             ways = {
@@ -201,7 +208,7 @@ def summary(rows):
         "bias": means["bias"],
         **{f"refuted at {rate:g}": sums[f"refuted_{rate:g}"] / sums["edges"] for rate in RATES},
     }
-    cells = itertools.product(LAWS, ("true", "found"), DRAWS)
+    cells = itertools.product(LAWS, ("true", "found"), ROWS)
     order = [cell for cell in cells if cell in sums.index]
     return pd.DataFrame(shares).round(3).reindex(order)
 
