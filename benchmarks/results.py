@@ -16,6 +16,7 @@ from gpmnet.bench.rejections import rejection_tables
 from gpmnet.bench.rows import load_rows
 from gpmnet.bench.style import looks
 from growth import slopes
+from intervals import summary as coverage
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 KEEP = [
@@ -49,6 +50,7 @@ TITLES = {
         "Null pairs behind confounding of many shapes: share of draws that are rejected",
         [],
     ),
+    "intervals": ("Intervals of strength", ["pairs_of", "neighbors", "n"]),
     "tables": ("Tables with a known graph", ["task", "method"]),
     "scale": ("Large Butterfly networks, n = 1000", ["device", "d"]),
     "twelve": ("Twelve variables, Butterfly continuous, n = 1000, beside GraphicalLassoCV", ["draw"]),
@@ -104,6 +106,8 @@ def table(rows, by):
         return growth_table(rows)
     if "p_values" in rows:
         return honest_table(rows)
+    if "pairs_of" in rows:
+        return intervals_table(rows)
     if "penalty" in rows:
         columns = ["hamming", "edges", "true_edges", "average_precision", "lam"]
         return markdown(rows.groupby(by, sort=False)[columns].mean().round(3).reset_index())
@@ -143,6 +147,18 @@ def rules_table(rows):
     about = rows.groupby(by).agg(draws=("seed", "nunique"), edges=("true_edges", "mean"))
     text = markdown(about.round(1).join(cells[order]).reset_index())
     return f"Mean Hamming distance (false edges) of one search, tested in different ways.\n\n{RULES_TEXT}\n\n{text}"
+
+
+def intervals_table(rows):
+    """Return the coverage of the intervals of strength, one line a law, way and number of rows."""
+    return (
+        "True edges of random networks of six variables; 95% intervals. `neighbors`: tested given the true ones of both "
+        "ends, or as the engine finds them; `tested`: share of the true edges that have an interval; `coverage`: share of "
+        "the intervals that hold the true strength, the others are too high or too low; `width` and `bias`: means of the "
+        "interval's width and of the strength less the true one; `refuted`: share of the true edges with a p-value up to "
+        "that if `min_strength` is their true strength, which should be at most that. "
+        f"Made by `python benchmarks/intervals.py`.\n\n{markdown(coverage(rows).reset_index())}"
+    )
 
 
 def honest_table(rows):

@@ -153,7 +153,8 @@ class PartialCorrelation(ConditionalTest):
             n = len(z) - around.shape[1]
             log_p = np.log(2) + stats.norm.logsf(abs(np.arctanh(r)) * np.sqrt(n - 2))
             row = torch.tensor(
-                [[log_p], [max(abs(r), self.floor)], [np.sign(r)], [float(n)]], dtype=torch.float64
+                [[log_p], [max(abs(r), self.floor)], [n**-0.5], [0.0], [np.sign(r)], [float(n)]],
+                dtype=torch.float64,
             )
             tests.put(torch.tensor([at]), PairTests(*row))
         return tests
@@ -204,7 +205,9 @@ class MarginalEngine(Engine):
         r = np.corrcoef(z.T)[first, second]
         log_p = np.log(2) + stats.norm.logsf(np.abs(np.arctanh(r)) * np.sqrt(problem.n - 3))
         problem.progress("correlations", 1, 1)
-        return MarginalFound(first, second, log_p, np.abs(r), np.sign(r), 1, (), {"correlations": r})
+        error, excess = np.full_like(r, (problem.n - 3) ** -0.5), np.zeros_like(r)
+        learned = {"correlations": r}
+        return MarginalFound(first, second, log_p, np.abs(r), error, excess, np.sign(r), 1, (), learned)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,14 +21,16 @@ from gpmnet.engines.base import Description, Engine, Found, Problem, Stop, check
 from gpmnet.errors import CollinearWarning, InputError, quote, quote_all, with_article
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, joint_findings, shown_edges
+from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.parallel import check_n_jobs, limited_threads
-from gpmnet.parameters import check_device, name_pairs, positions, seed_of, share
+from gpmnet.parameters import check_device, least_strength, name_pairs, positions, seed_of, share
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Chosen, Cutoff, choose_edges
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
+from gpmnet.testing.strength import log_p_at_most
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
 _PARTS = ("energy", "objective", "penalty", "options")
@@ -46,6 +48,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs).
     threshold : float or None
         A plain p-value threshold instead of `fdr`.
+    min_strength : float
+        The hypothesis that an edge must refute becomes "the strength is at most this", and p- and q-values are for
+        it; 0 is no dependence at all. With many rows every pair depends a little: this keeps the graph sparse.
     missing : {"error", "drop"} or MissingPolicy
         What happens to rows with missing values.
     forbid, require : sequence of (name, name), optional
@@ -114,6 +119,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         *,
         fdr: float = 0.05,
         threshold: float | None = None,
+        min_strength: float = 0.0,
         missing: Any = "error",
         forbid: Sequence[tuple[str, str]] | None = None,
         require: Sequence[tuple[str, str]] | None = None,
@@ -128,6 +134,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.engine = engine
         self.fdr = fdr
         self.threshold = threshold
+        self.min_strength = min_strength
         self.missing = missing
         self.forbid = forbid
         self.require = require
@@ -195,7 +202,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         with limited_threads(n_jobs):
             found = engine.fit(problem)
             clock.append(time.perf_counter())
-            chosen = choose_edges(found.log_p, _n_tests(problem), cutoff, _is_required(found, problem))
+            log_p = _log_p(found, cutoff.min_strength)
+            chosen = choose_edges(log_p, _n_tests(problem), cutoff, _is_required(found, problem))
             if on_edges is not None:
                 on_edges(_edges_alone(table, found, chosen, cutoff, facts))
             joint = found.joint(chosen.is_edge)
@@ -209,7 +217,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
         hidden = group_caution(groups, findings)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
-        facts = replace(facts, seconds=seconds, warnings=(*cautions, *([hidden] if hidden else [])))
+        dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
+        facts = replace(facts, seconds=seconds, warnings=(*cautions, *([hidden] if hidden else []), *dense))
         network, omega = build_network(table, found, chosen, described, shown, cutoff, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         # Only now: a fit that fails leaves what the one before has learned.
@@ -260,7 +269,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def _cutoff(self) -> Cutoff:
         rate = share("fdr", self.fdr)
-        return Cutoff(rate) if self.threshold is None else Cutoff(share("threshold", self.threshold), "p")
+        least = least_strength(self.min_strength)
+        if self.threshold is None:
+            return Cutoff(rate, "q", least)
+        return Cutoff(share("threshold", self.threshold), "p", least)
 
     def _engine(self) -> Engine:
         """Return the engine with the parts it was given."""
@@ -333,6 +345,22 @@ def _edges_alone(table: Table, found: Found, chosen: Chosen, cutoff: Cutoff, fac
 
 def _n_tests(problem: Problem) -> int:
     return problem.d * (problem.d - 1) // 2 - len(problem.forbidden)
+
+
+def _log_p(found: Found, least: float) -> NDArray[np.float64]:
+    """Return the log p-values of the hypothesis that a strength is at most `least`.
+
+    The larger of that of no dependence, which is a part of the hypothesis and is guarded against missed neighbors in
+    more ways, and the one from the strength's standard error.
+    """
+    if not least:
+        return found.log_p
+    if np.isnan(found.strength_error).any():
+        raise InputError(
+            "min_strength needs standard errors of the strengths, which the engine does not give"
+        )
+    weak = log_p_at_most(least, found.strength, found.strength_error, found.strength_excess)
+    return np.maximum(found.log_p, weak)
 
 
 def _is_required(found: Found, problem: Problem) -> NDArray[np.bool_]:

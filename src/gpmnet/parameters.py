@@ -26,6 +26,17 @@ def share(name: str, value: Any) -> float:
     return float(value)
 
 
+def least_strength(value: Any) -> float:
+    """Return the parameter min_strength, a number from 0 to below 1.
+
+    >>> least_strength(np.float32(0.5))
+    0.5
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
+        raise InputError(f"min_strength must be a number from 0 to below 1; got {quote(value)}")
+    return float(value)
+
+
 def check_device(device: Any) -> None:
     """Raise unless a device is a processor, or a CUDA device that torch finds."""
     unknown = InputError(f"device={quote(device)} is not cpu or cuda")

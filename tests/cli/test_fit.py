@@ -1,3 +1,4 @@
+import itertools
 import json
 import subprocess
 import sys
@@ -208,3 +209,35 @@ def test_an_omega_that_fails_leaves_the_edges(table, tmp_path):
     assert done.returncode == 1
     assert "IndexError" in done.stderr
     assert pd.read_csv(tmp_path / "out" / "edges.csv")["omega"].isna().all()
+
+
+def test_least_strength_and_the_note_on_dense_networks(tmp_path):
+    rng = np.random.default_rng(0)
+    spins = np.array(list(itertools.product([-1, 1], repeat=5)))
+    p = np.exp(0.1 * spins.sum(axis=1) ** 2 + 0.5 * spins[:, 0] * spins[:, 1])
+    frame = pd.DataFrame(spins[rng.choice(len(p), 3000, p=p / p.sum())] > 0, columns=list("abcde"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    dense = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "dense")
+    assert dense.returncode == 0, dense.stderr
+    assert "note: 10 of the 10 pairs are edges, " in dense.stdout
+    assert "95% interval" in dense.stdout
+    page = (tmp_path / "dense" / "report.html").read_text(encoding="utf-8")
+    assert "10 of the 10 pairs are edges" in page
+    done = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--min-strength", 0.3)
+    assert done.returncode == 0, done.stderr
+    assert "1 edge stronger than 0.3 at FDR 0.05" in done.stdout
+    assert "note:" not in done.stdout
+    edges = pd.read_csv(tmp_path / "out" / "edges.csv")
+    assert edges[["source", "target"]].to_numpy().tolist() == [["a", "b"]]
+    row = edges.iloc[0]
+    assert 0.3 < row["strength_low"] < row["strength"] < row["strength_high"] < 1
+    graph = nx.read_graphml(tmp_path / "out" / "network.graphml")
+    assert graph.edges["a", "b"]["strength_low"] == row["strength_low"]
+    assert MarkovNetwork.load(tmp_path / "out").cutoff.min_strength == 0.3
+    about = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert about["settings"]["min_strength"] == 0.3
+    assert "1 edge stronger than 0.3" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    wrong = gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "no", "--min-strength", 1.5)
+    assert wrong.returncode == 2
+    assert "min_strength must be a number from 0 to below 1; got '1.5'" in wrong.stderr
+    assert not (tmp_path / "no").exists()

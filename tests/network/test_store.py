@@ -69,12 +69,15 @@ def networks(draw):
         return draw(st.lists(values, min_size=len(pairs), max_size=len(pairs)))
 
     unknown = st.just(np.nan)
+    ends_of = [sorted(both) for both in column(st.tuples(SHARE, SHARE))]
     stats = Pairs.of(
         [a for a, _ in pairs],
         [b for _, b in pairs],
         column(st.booleans()),
         omega=column(NUMBERS | unknown),
         strength=column(SHARE | unknown),
+        strength_low=[low for low, _ in ends_of],
+        strength_high=[high for _, high in ends_of],
         sign=column(st.sampled_from([-1, 0, 1, np.nan])),
         p_value=column(SHARE | unknown),
         q_value=column(SHARE | unknown),
@@ -91,7 +94,7 @@ def networks(draw):
     facts = draw(all_facts(names))
     kinds = draw(st.sampled_from([(), ("continuous",) * len(names)]))
     n_rows = draw(st.none() | st.integers(0, 10**9))
-    cutoff = draw(st.none() | st.builds(Cutoff, SHARE, st.sampled_from("qp")))
+    cutoff = draw(st.none() | st.builds(Cutoff, SHARE, st.sampled_from("qp"), SHARE))
     return MarkovNetwork(names, stats, kinds, n_rows, cutoff, shapes, facts)
 
 
@@ -124,6 +127,7 @@ def test_the_first_format_is_still_read(shaped, tmp_path):
     net = replace(shaped, shapes=None, facts=Facts())
     net.save(tmp_path)
     change_json(tmp_path, version=1, fdr=0.05)
+    change_arrays(tmp_path, **NO_INTERVALS)
     whole = json.loads((tmp_path / "network.json").read_text())
     (tmp_path / "network.json").write_text(
         json.dumps({k: v for k, v in whole.items() if k not in ("axes", "facts", "cutoff")})
@@ -156,7 +160,19 @@ def test_the_second_format_is_still_read(shaped, tmp_path, cutoff):
     whole = json.loads((tmp_path / "network.json").read_text())
     del whole["facts"], whole["cutoff"]
     (tmp_path / "network.json").write_text(json.dumps(whole | {"version": 2, "fdr": net.fdr, "about": about}))
+    change_arrays(tmp_path, **NO_INTERVALS)
     assert_same(net, MarkovNetwork.load(tmp_path))
+
+
+def test_the_third_format_is_still_read(shaped, tmp_path):
+    known = replace(shaped.pairs, strength_low=np.zeros(4), strength_high=np.ones(4))
+    replace(shaped, pairs=known).save(tmp_path)
+    whole = json.loads((tmp_path / "network.json").read_text())
+    del whole["cutoff"]["min_strength"]
+    (tmp_path / "network.json").write_text(json.dumps(whole | {"version": 3}))
+    refused(tmp_path, "its arrays are not those of a network")  # what it has not must not be there
+    change_arrays(tmp_path, **NO_INTERVALS)
+    assert_same(shaped, MarkovNetwork.load(tmp_path))
 
 
 def test_damage_in_older_formats_is_refused(shaped, tmp_path):
@@ -164,6 +180,9 @@ def test_damage_in_older_formats_is_refused(shaped, tmp_path):
         shaped.save(tmp_path)
         change_json(tmp_path, version=2, **changes)
         refused(tmp_path, "holds a damaged network")
+
+
+NO_INTERVALS = {"strength_low": None, "strength_high": None}
 
 
 def change_json(folder, **changes):
@@ -196,8 +215,8 @@ def refused(folder, words):
         ("network.json", lambda b: b"[" * 200_000, "damaged"),
         ("network.json", lambda b: b'{"format": ' + b"9" * 10_000 + b"}", "damaged"),
         ("network.json", lambda b: b.replace(b"gpmnet-network", b"other"), "not a gpmnet network"),
-        ("network.json", lambda b: b.replace(b'"version": 3', b'"version": 99'), "format '99'"),
-        ("network.json", lambda b: b.replace(b'"version": 3', b'"version": [3]'), "format"),
+        ("network.json", lambda b: b.replace(b'"version": 4', b'"version": 99'), "format '99'"),
+        ("network.json", lambda b: b.replace(b'"version": 4', b'"version": [3]'), "format"),
         ("network.json", lambda b: b'["a"]', "not a gpmnet network"),
         ("omega.safetensors", lambda b: b[:-4], "damaged"),
         ("omega.safetensors", lambda b: b[:5], "damaged"),
@@ -246,6 +265,8 @@ AXES = [{"variable": at, "values": [], "labels": ["a"]} for at in range(4)]
         {"cutoff": {"value": 0.05, "of": "r"}},
         {"cutoff": {"value": 0.05, "of": ["q"]}},
         {"cutoff": {"value": 0.05}},
+        {"cutoff": {"value": 0.05, "of": "q", "min_strength": 2}},
+        {"cutoff": {"value": 0.05, "of": "q", "min_strength": None}},
         {"n_pairs": 5},
         {"n_pairs": [4]},
         {"n_pairs": None},
@@ -308,6 +329,9 @@ def test_tampered_json_is_refused(shaped, tmp_path, changes):
         {"sign": np.array([0.0, 7.0, 0.0, 0.0])},
         {"strength": np.array([0.0, -0.1, 0.0, 0.0])},
         {"strength": np.zeros(3)},
+        {"strength_low": np.array([0.0, -0.1, 0.0, 0.0])},
+        {"strength_low": np.full(4, 0.9), "strength_high": np.full(4, 0.8)},
+        {"strength_high": None},
         {"omega": None},
         {"more": np.zeros(4)},
         {"shape_pair": np.array([0, 1, 9])},

@@ -23,11 +23,12 @@ def evidence(test, node, candidate, given):
 
 
 def by_hand(test, around, i, j):
-    """The rule of the docstring, one pair and one set at a time: the answer, and what each end alone would say."""
-    sides, singly = [], []
+    """The rule of the docstring, a pair and a set at a time: the answer, what each end alone would say, and the union."""
+    sides, singly, informed = [], [], []
     for node, partner in ((i, j), (j, i)):
         own, other = around[node] - {partner}, around[partner] - {node}
         least = one(test, i, j, own)
+        informed.append(float(least.information))
         found = [(float(least.log_p), float(least.strength), float(least.sign))]
         bar = evidence(test, node, partner, own) / 2
         larger = [own | {k} for k in other - own if evidence(test, node, k, own) <= bar]
@@ -42,14 +43,20 @@ def by_hand(test, around, i, j):
                 found.append((float(more.log_p), float(more.strength), float(more.sign)))
         sides.append(max(found))
     if around[i] - {j} == around[j] - {i}:
-        return sides[0], ()
+        return sides[0], (), ()
+    told = [()] * 3
+    if fits:
+        union = one(test, i, j, own | other)
+        said = float(union.strength), float(union.sign)
+        told = [said if union.information >= KAPPA * x else () for x in (*informed, max(informed))]
     sides = [(min(log_p + np.log(2), 0.0), *rest) for log_p, *rest in sides]
     r, q = min(sides), max(singly)
     tangents = [np.tan((0.5 - np.exp(min(log_p, np.log(0.99)))) * np.pi) for log_p in (r[0], q[0])]
     log_p = np.log(2) - np.logaddexp(-r[0], -q[0])  # far out the combination is the harmonic mean
     if log_p > -20:
         log_p = np.log(0.5 - np.arctan(np.mean(tangents)) / np.pi)
-    return (log_p, *min(r, q)[1:]), tuple(sides)
+    sides = [(log_p, *(said or rest)) for (log_p, *rest), said in zip(sides, told, strict=False)]
+    return (log_p, *(told[2] or min(r, q)[1:])), tuple(sides), told
 
 
 def as_members(around):
@@ -73,9 +80,9 @@ def test_the_rule_is_that_of_a_loop_over_sets(test_of):
     first, second = torch.triu_indices(7, 7, 1)
     found = RULE(test, as_members(around), first, second, Limits(most_members=MOST))
     got = torch.stack([found.log_p, found.strength, found.sign], dim=1)
-    sides_apart = beyond = 0
+    sides_apart = beyond = by_union = 0
     for i, j, row in zip(first.tolist(), second.tolist(), got, strict=True):
-        expected, sides = by_hand(test, around, i, j)
+        expected, sides, told = by_hand(test, around, i, j)
         # A pair that is beyond doubt from the end with the smaller set is not tested from the other.
         sizes = len(around[i] - {j}), len(around[j] - {i})
         first_asked = sides[int(np.argmin(sizes))] if sides and sizes[0] != sizes[1] else (0.0,)
@@ -84,8 +91,10 @@ def test_the_rule_is_that_of_a_loop_over_sets(test_of):
             beyond += 1
         np.testing.assert_allclose(row, expected, rtol=1e-5, atol=1e-8)
         sides_apart += bool(sides)
+        by_union += any(told)
     assert sides_apart > 10
     assert beyond > 1
+    assert by_union > 5
     back = RULE(test, as_members(around), second, first, Limits(most_members=MOST))
     np.testing.assert_allclose(back.log_p, found.log_p, rtol=1e-6, atol=1e-8)
 

@@ -43,6 +43,9 @@ def fit(
     threshold: Annotated[
         float | None, typer.Option(help="Plain p-value threshold instead of a false-discovery rate.")
     ] = None,
+    min_strength: Annotated[
+        float, typer.Option(help="Edges must be stronger than this; p- and q-values are for that question.")
+    ] = 0.0,
     engine: Annotated[
         str,
         typer.Option(help="local (tests, any size), or deep (the paper's joint model, up to a few hundred)."),
@@ -85,6 +88,7 @@ def fit(
         "engine": engine,
         "fdr": fdr,
         "threshold": threshold,
+        "min_strength": min_strength,
         "missing": missing,
         "device": device,
         "n_jobs": jobs,

@@ -15,7 +15,7 @@ from gpmnet.errors import quote_all
 from gpmnet.network import MarkovNetwork
 from gpmnet.network.report.columns import column_notes, value_range
 from gpmnet.network.report.words import probability
-from gpmnet.network.text import short, sign_mark
+from gpmnet.network.text import interval_text, short, sign_mark
 from gpmnet.table import Column, Schema
 from gpmnet.table.schema import Kind
 
@@ -81,13 +81,14 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
     edges = network.edges
     out.print(Text(repr(network)))
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("edge", "strength", "sign", "p", "q"):
+    for heading in ("edge", "strength", "95% interval", "sign", "p", "q"):
         table.add_column(heading, justify="left" if heading == "edge" else "right")
     strongest = edges.sort_values("strength", ascending=False).head(most)
     for row in strongest.itertuples(index=False):
         table.add_row(
             Text(f"{short(str(row.source), 40)} - {short(str(row.target), 40)}"),
             "" if math.isnan(float(row.strength)) else f"{row.strength:.2f}",  # type: ignore[arg-type]
+            interval_text(float(row.strength_low), float(row.strength_high)),  # type: ignore[arg-type]
             sign_mark(float(row.sign), minus="-"),  # type: ignore[arg-type]
             _probability(float(row.p_value)),  # type: ignore[arg-type]
             _probability(float(row.q_value)),  # type: ignore[arg-type]
@@ -110,5 +111,5 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
         out.print(Text(f"near-copies: {quote_all(group)}"))
     if len(network.groups) > _MOST_WARNINGS:
         out.print(Text(f"… and {len(network.groups) - _MOST_WARNINGS:,} more groups of near-copies"))
-    for warning in schema.warnings:
+    for warning in dict.fromkeys((*schema.warnings, *network.facts.warnings)):
         out.print(Text(f"note: {short(warning, 300)}"))

@@ -137,6 +137,10 @@ class Found(ABC):
         Log p-values.
     strength : ndarray
         In [0, 1]; ``|partial correlation|`` for Gaussian data.
+    strength_error : ndarray
+        Standard error of atanh(strength), behind its interval; NaN where an engine has none.
+    strength_excess : ndarray
+        How much of atanh(strength) may be that it is the largest of several; 0 where it is not.
     sign : ndarray
         -1, 0 (no single sign) or 1.
     n_iter : int
@@ -151,6 +155,8 @@ class Found(ABC):
     second: NDArray[np.intp]
     log_p: NDArray[np.float64]
     strength: NDArray[np.float64]
+    strength_error: NDArray[np.float64]
+    strength_excess: NDArray[np.float64]
     sign: NDArray[np.float64]
     n_iter: int
     stops: tuple[Stop, ...]

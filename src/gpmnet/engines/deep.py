@@ -119,6 +119,8 @@ class DeepEngine(Recipe, Engine):
             second=searched.second.cpu().numpy(),
             log_p=tests.log_p.cpu().numpy(),
             strength=tests.strength.cpu().numpy(),
+            strength_error=tests.strength_error.cpu().numpy(),
+            strength_excess=tests.strength_excess.cpu().numpy(),
             sign=tests.sign.cpu().numpy(),
             n_iter=max(models.n_iter, searched.n_rounds),
             stops=(*searched.stops, *(Stop(solver, int(place[at])) for solver, at in models.stops)),

@@ -222,6 +222,8 @@ class LocalEngine(Engine):
             searched.second.cpu().numpy(),
             tests.log_p.cpu().numpy(),
             tests.strength.cpu().numpy(),
+            tests.strength_error.cpu().numpy(),
+            tests.strength_excess.cpu().numpy(),
             tests.sign.cpu().numpy(),
             n_iter=searched.n_rounds,
             stops=searched.stops,

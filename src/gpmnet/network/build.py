@@ -19,10 +19,18 @@ from gpmnet.network.pairs import STATISTICS, Pairs
 from gpmnet.network.shapes import Axis, Shapes
 from gpmnet.selection import Chosen, Cutoff, choose_edges
 from gpmnet.table import Table
+from gpmnet.testing.strength import interval
 
 MOST_SHAPES = 2000
 """The strongest edges, at most this many, get a shape; none above `gpmnet.network.DENSE_UP_TO` variables."""
-_CERTAIN = {"omega": np.nan, "strength": 1.0, "sign": 0.0, "p_value": 0.0, "q_value": 0.0}
+_CERTAIN = dict.fromkeys(STATISTICS, np.nan) | {
+    "strength": 1.0,
+    "strength_low": 1.0,
+    "strength_high": 1.0,
+    "sign": 0.0,
+    "p_value": 0.0,
+    "q_value": 0.0,
+}
 """What is said of a column and the one that stands for it."""
 
 
@@ -83,12 +91,15 @@ def build_network(
     """
     used = [column for column in table.schema if column.kind != "ignored"]
     names = tuple(column.name for column in used)
+    low, high = interval(found.strength, found.strength_error, found.strength_excess)
     pairs = Pairs.of(
         found.first,
         found.second,
         chosen.is_edge,
         omega=described.omega,
         strength=found.strength,
+        strength_low=low,
+        strength_high=high,
         sign=found.sign,
         p_value=chosen.p_value,
         q_value=chosen.q_value,

@@ -13,7 +13,7 @@ from gpmnet.errors import InputError
 from gpmnet.network.joint import JointFinding, finding_between
 from gpmnet.network.pairs import STATISTICS
 from gpmnet.network.shapes import Axis
-from gpmnet.network.text import SIGN_WORDS, at_cutoff, counted, p_text, short, strength_word
+from gpmnet.network.text import SIGN_WORDS, at_cutoff, counted, interval_text, p_text, short, strength_word
 from gpmnet.selection import Cutoff
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Explanation:
         The interaction of the log density: positive where the two values occur together more often than
         they would if the pair were independent given the rest, negative where less; rows and columns have
         mean zero.
-    omega, strength, sign, p_value, q_value : float
+    omega, strength, strength_low, strength_high, sign, p_value, q_value : float
         NaN where unknown, as they are for a pair that did not come close to an edge.
     n_rows : int or None
     cutoff : Cutoff or None
@@ -66,6 +66,8 @@ class Explanation:
     values: NDArray[np.float32] | None
     omega: float
     strength: float
+    strength_low: float
+    strength_high: float
     sign: float
     p_value: float
     q_value: float
@@ -96,7 +98,9 @@ class Explanation:
         found = ", ".join([*self._strength_words(), "given the other variables"])
         parts = [found if self.is_edge else f"close, but no edge{at}; {found}"]
         if not (math.isnan(self.p_value) and math.isnan(self.q_value)):
-            parts.append(f"{p_text('p', self.p_value)}, {p_text('q', self.q_value)}")
+            least = 0.0 if self.cutoff is None else self.cutoff.min_strength
+            null = f" for a strength of at most {least:g}" if least else ""
+            parts.append(f"{p_text('p', self.p_value)}, {p_text('q', self.q_value)}{null}")
         if self.n_rows is not None:
             parts.append(counted(self.n_rows, "row"))
         return f"{both}: {'; '.join(parts)}. {self.direction}".strip()
@@ -104,7 +108,9 @@ class Explanation:
     def _strength_words(self) -> list[str]:
         words = []
         if not math.isnan(self.strength):
-            words.append(f"{strength_word(self.strength)} ({self.strength:.2f})")
+            known = interval_text(self.strength_low, self.strength_high)
+            within = f", 95% interval {known}" if known else ""
+            words.append(f"{strength_word(self.strength)} ({self.strength:.2f}{within})")
         if not math.isnan(self.sign):
             words.append(SIGN_WORDS.get(self.sign, SIGN_WORDS[0.0]))
         return words

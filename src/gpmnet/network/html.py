@@ -8,7 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpmnet.network.text import at_cutoff, counted, p_text, short, sign_mark
+from gpmnet.network.pairs import STATISTICS
+from gpmnet.network.text import at_cutoff, counted, interval_text, p_text, short, sign_mark
 
 if TYPE_CHECKING:
     from gpmnet.network.compare import Comparison
@@ -59,13 +60,12 @@ def network_html(network: MarkovNetwork) -> str:
     """Return the headline of a network and its strongest edges."""
     edges = network.edges.sort_values("strength", ascending=False, kind="stable").head(_MOST)
     rows = [
-        [short(source), short(target), _figure(strength), sign_mark(sign), _p(p), _p(q)]
-        for source, target, strength, sign, p, q in zip(
-            edges["source"], edges["target"], edges["strength"], edges["sign"], edges["p_value"],
-            edges["q_value"], strict=True,
+        [short(source), short(target), _figure(strength), interval_text(*ends), sign_mark(sign), _p(p), _p(q)]
+        for source, target, strength, *ends, sign, p, q in zip(
+            *(edges[name] for name in ("source", "target", *STATISTICS[1:])), strict=True
         )
     ]  # fmt: skip
-    notes = []
+    notes = [short(warning, 300) for warning in network.facts.warnings]
     if alone := network.isolated:
         names = ", ".join(short(name, 40) for name in alone[:_MOST])
         more = f" and {len(alone) - _MOST:,} more" if len(alone) > _MOST else ""
@@ -73,7 +73,8 @@ def network_html(network: MarkovNetwork) -> str:
     notes += [finding.text for finding in network.joint_findings[:_MOST]]
     if network.n_edges > _MOST:
         notes.append(f"The {_MOST} strongest edges:")
-    return _render(headline(network), notes, ("source", "target", "strength", "sign", "p", "q"), rows)
+    heading = ("source", "target", "strength", "95% interval", "sign", "p", "q")
+    return _render(headline(network), notes, heading, rows)
 
 
 def _p(value: float) -> str:

@@ -147,7 +147,7 @@ class MarkovNetwork(Frozen):
 
     @property
     def edges(self) -> pd.DataFrame:
-        """The edges by name with omega, strength, sign, p_value and q_value, most certain first."""
+        """The edges by name with omega, strength and its interval, sign, p_value and q_value, most certain first."""
         return self._frame(self._edges)
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpmnet.errors import InputError
 from gpmnet.network.frozen import Frozen, locked
 
-STATISTICS = ("omega", "strength", "sign", "p_value", "q_value")
+STATISTICS = ("omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value")
 DTYPES: dict[str, type[np.generic]] = {
     "first": np.intp,
     "second": np.intp,
@@ -30,8 +30,9 @@ class Pairs(Frozen):
         Positions of the two variables.
     is_edge : ndarray of bool
         Whether the pair is an edge; the others came close and are kept so that a reader can move the cutoff.
-    omega, strength, sign, p_value, q_value : ndarray of float
-        NaN where a method has no such figure; sign is -1, 0 (no single sign) or 1.
+    omega, strength, strength_low, strength_high, sign, p_value, q_value : ndarray of float
+        NaN where a method has no such figure; sign is -1, 0 (no single sign) or 1, and `strength_low` and
+        `strength_high` are the ends of the 95% interval of the strength.
     """
 
     first: NDArray[np.intp]
@@ -39,6 +40,8 @@ class Pairs(Frozen):
     is_edge: NDArray[np.bool_]
     omega: NDArray[np.float64]
     strength: NDArray[np.float64]
+    strength_low: NDArray[np.float64]
+    strength_high: NDArray[np.float64]
     sign: NDArray[np.float64]
     p_value: NDArray[np.float64]
     q_value: NDArray[np.float64]

@@ -68,10 +68,11 @@ def with_cutoff(network: MarkovNetwork, q: float | None, strength: float | None)
             raise InputError(f"q must be between 0 and 1; got {q}")
         _need(pairs.q_value, "q-value")
         is_edge = pairs.q_value <= q
+        least = 0.0 if cutoff is None else cutoff.min_strength
         if cutoff is not None:
             figure = pairs.q_value if cutoff.of == "q" else pairs.p_value
             is_edge |= pairs.is_edge & (figure > cutoff.value)  # required, not found: no cutoff removes it
-        pairs, cutoff = replace(pairs, is_edge=is_edge), Cutoff(float(q))
+        pairs, cutoff = replace(pairs, is_edge=is_edge), Cutoff(float(q), "q", least)
     return replace(
         network, pairs=pairs, cutoff=cutoff, shapes=shapes, joint_findings=kept_findings(network, q, strength)
     )

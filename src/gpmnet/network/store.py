@@ -2,7 +2,8 @@
 
 `network.json` holds names, kinds, cutoff, axes, groups of near-copies with what was found of them (where the version that
 wrote it knew of them), and the facts of the run; `omega.safetensors` holds the arrays of the
-pairs and, since format 2, the grids of the shapes one after another. Up to format 2 there was `fdr` for the cutoff and
+pairs and, since format 2, the grids of the shapes one after another. Up to format 3 pairs had no interval of their
+strength, and a cutoff no least strength. Up to format 2 there was `fdr` for the cutoff and
 `about` for the facts, a table of anything: what `Facts` has no place for is left out. What is loaded is checked before
 it is used.
 """
@@ -27,11 +28,16 @@ from gpmnet.network.pairs import DTYPES, Pairs
 from gpmnet.network.shapes import Axis, Shapes
 from gpmnet.selection import Cutoff
 
-FORMAT, VERSION, READS = "gpmnet-network", 3, (1, 2, 3)
+FORMAT, VERSION, READS = "gpmnet-network", 4, (1, 2, 3, 4)
 FILES = ("network.json", "omega.safetensors")
 _DTYPES = DTYPES | {"first": np.int64, "second": np.int64}  # the same on every machine
 _SHAPE_DTYPES: dict[str, type[np.generic]] = {"shape_pair": np.int64, "shape_values": np.float32}
-_RANGES = {"strength": (0, np.inf), "sign": (-1, 1), "p_value": (0, 1), "q_value": (0, 1)}
+_SINCE_4 = ("strength_low", "strength_high")
+_RANGES = {
+    **dict.fromkeys(("strength", *_SINCE_4), (0, np.inf)),
+    "sign": (-1, 1),
+    **dict.fromkeys(("p_value", "q_value"), (0, 1)),
+}
 
 
 def save_network(network: MarkovNetwork, folder: str | Path) -> None:
@@ -109,13 +115,16 @@ def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNe
     names, kinds = as_texts(whole.get("names"), "names"), as_texts(whole.get("kinds"), "kinds")
     n_rows = None if whole.get("n_rows") is None else as_count(whole["n_rows"], "n_rows")
     facts = Facts.from_dict(whole.get("facts" if whole["version"] > 2 else "about", {}))
-    expected = _DTYPES | (_SHAPE_DTYPES if whole.get("axes") is not None else {})
+    old = () if whole["version"] > 3 else _SINCE_4
+    expected = {name: kind for name, kind in _DTYPES.items() if name not in old}
+    expected |= _SHAPE_DTYPES if whole.get("axes") is not None else {}
     if set(arrays) != set(expected):
         raise InputError("its arrays are not those of a network")
     for name, kind in expected.items():
         if arrays[name].dtype != kind or arrays[name].ndim != 1:
             raise InputError(f"the array {name} is not a row of {np.dtype(kind)}")
     n_pairs, n_edges = as_count(whole.get("n_pairs"), "n_pairs"), as_count(whole.get("n_edges"), "n_edges")
+    arrays |= {name: np.full(n_pairs, np.nan) for name in old}
     if any(len(arrays[name]) != n_pairs for name in _DTYPES):
         raise InputError(f"its arrays are not all of its {n_pairs} pairs")
     pairs = _pairs(arrays, len(names))
@@ -143,7 +152,8 @@ def _cutoff(whole: dict[str, Any], facts: Facts) -> Cutoff | None:
     value, of = _share(said.get("value"), "the cutoff"), said.get("of")
     if of not in ("q", "p"):
         raise InputError(f"the cutoff is one of {quote(of)}, neither of q nor of p")
-    return Cutoff(value, "q" if of == "q" else "p")
+    least = _share(said.get("min_strength", 0.0), "the least strength of the cutoff")
+    return Cutoff(value, "q" if of == "q" else "p", least)
 
 
 def _share(value: Any, what: str) -> float:
@@ -163,6 +173,8 @@ def _pairs(arrays: dict[str, NDArray[Any]], d: int) -> Pairs:
         known = arrays[name][~np.isnan(arrays[name])]
         if not ((known >= low).all() and (known <= high).all()):
             raise InputError(f"the array {name} holds a value outside {low} to {high}")
+    if (arrays["strength_low"] > arrays["strength_high"]).any():
+        raise InputError("the interval of a strength ends before it begins")
     return Pairs(**{name: arrays[name] for name in _DTYPES})
 
 

@@ -46,6 +46,15 @@ def strength_word(strength: float) -> str:
     return next(word for least, word in _WORDS if strength >= least)
 
 
+def interval_text(low: float, high: float) -> str:
+    """Return the 95% interval of a strength with two digits; nothing where it is not known.
+
+    >>> interval_text(0.1234, 0.2), interval_text(math.nan, math.nan)
+    ('0.12 to 0.20', '')
+    """
+    return "" if math.isnan(low) or math.isnan(high) else f"{low:.2f} to {high:.2f}"
+
+
 def sign_mark(sign: float | None, minus: str = MINUS) -> str:
     """Return +, a minus sign, or nothing where there is no single sign.
 
@@ -56,13 +65,18 @@ def sign_mark(sign: float | None, minus: str = MINUS) -> str:
 
 
 def at_cutoff(cutoff: Cutoff | None) -> str:
-    """Return at which false-discovery rate edges were chosen, to follow their number; nothing where it was another way.
+    """Return how edges were chosen, to follow their number: at which false-discovery rate, above which strength.
 
     >>> from gpmnet.selection import Cutoff
     >>> at_cutoff(Cutoff(0.05)), at_cutoff(Cutoff(0.01, "p")), at_cutoff(None)
     (' at FDR 0.05', '', '')
+    >>> at_cutoff(Cutoff(0.05, min_strength=0.1))
+    ' stronger than 0.1 at FDR 0.05'
     """
-    return f" at FDR {cutoff.value:g}" if cutoff is not None and cutoff.of == "q" else ""
+    if cutoff is None:
+        return ""
+    least = f" stronger than {cutoff.min_strength:g}" if cutoff.min_strength else ""
+    return f"{least} at FDR {cutoff.value:g}" if cutoff.of == "q" else least
 
 
 def counted(number: int, what: str) -> str:

@@ -20,10 +20,13 @@ class Cutoff:
     value : float
     of : {"q", "p"}
         Whether that is a q-value, hence a false-discovery rate, or a p-value.
+    min_strength : float
+        The p-values are those of the hypothesis that a pair's strength is at most this; 0: that there is no dependence.
     """
 
     value: float
     of: Literal["q", "p"] = "q"
+    min_strength: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,8 @@ class TwoEnded(PairRule):
 
         Notes
         -----
-        Strength and sign are those given the set that decides the smaller of q and r. The end with the smaller set is
+        Strength and sign are those given the union where that was tried and has a say, so that they do not depend on
+        which end decides, and else those given the set that decides the smaller of q and r. The end with the smaller set is
         asked first; where its p-value, the union included, is below 1e-12, twice that stands for p and the larger set is
         not tried. Time: two tests a pair, one where both sets are the same, and one for each larger set that is tried.
         Unions whose discrete members span more cells than a saturated regression may have are not.
@@ -77,30 +78,38 @@ class TwoEnded(PairRule):
             torch.where(swap[:, None], a, b),
         )
         unions = _Unions.of_pairs(test, near, union(a, b), limits.most_members)
-        alone, joined = self._asked(test, near, unions, limits.alpha)
+        alone, joined, least = self._asked(test, near, unions, limits.alpha)
         differs = ~same(a, b)
         doubt = differs & ((joined.log_p > _CLEAR) | (size_a == size_b))
         tests = joined.with_log_p(torch.where(differs, joined.log_p + math.log(2), joined.log_p))
         at = doubt.nonzero()[:, 0]
         if len(at):
             far = near.take(at).turned()
-            far_alone, far_joined = self._asked(test, far, unions.take(at), limits.alpha)
+            asked = unions.take(at)
+            far_alone, far_joined, far_least = self._asked(test, far, asked, limits.alpha)
+            unions.tests.put(at, asked.tests)
+            least[at] = torch.maximum(least[at], far_least)
             far_joined = far_joined.with_log_p(far_joined.log_p + math.log(2))
             r = _smaller(tests.take(at), far_joined)
             q = _larger(alone.take(at), far_alone)
             tests.put(at, _combined(r, q))
+        told = (unions.tests.information >= least).nonzero()[:, 0]
+        tests = tests.with_strength(told, unions.tests.take(told))
         return tests.with_log_p(tests.log_p.clamp(max=0.0))
 
     def _asked(
         self, test: BoundTest, end: _End, unions: _Unions, alpha: float
-    ) -> tuple[PairTests, PairTests]:
-        r"""Return the tests behind :math:`p_i` and :math:`\bar p_i`, for pairs of a node i and its partner j."""
+    ) -> tuple[PairTests, PairTests, Tensor]:
+        r"""Return the tests behind :math:`p_i` and :math:`\bar p_i`, for pairs of a node i and its partner j.
+
+        And the information (B,) that a larger set must leave to have a say.
+        """
         alone = test.pairs(end.node, end.partner, end.own)
         least = self.min_information * alone.information
         fresh = (end.other >= 0) & ~(end.other[:, :, None] == end.own[:, None, :]).any(dim=2)
         at = (fresh.any(dim=1) & (alone.log_p < math.log(alpha))).nonzero()[:, 0]
         if not len(at):
-            return alone, alone.copy()
+            return alone, alone.copy(), least
         rivals = torch.cat([end.partner[at, None], end.other[at]], dim=1)
         evidence = test.rank(end.node[at], rivals, end.own[at])
         row, slot = (fresh[at] & (evidence[:, 1:] <= _RIVAL * evidence[:, :1])).nonzero(as_tuple=True)
@@ -115,7 +124,7 @@ class TwoEnded(PairRule):
         _keep_largest(alone, pair, _informed(found, least[pair]))
         joined = alone.copy()
         _keep_largest(joined, at, _informed(united, least[at]))
-        return alone, joined
+        return alone, joined, least
 
 
 @dataclass(frozen=True, eq=False)

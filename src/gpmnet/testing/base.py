@@ -7,7 +7,7 @@ To add one, write a subclass of `ConditionalTest` with the method `pairs` and gi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import torch
@@ -31,6 +31,10 @@ class PairTests:
     strength : Tensor
         Largest correlation between a combination of one variable's features and one of the other's, given the
         set: in [0, 1], ``|partial correlation|`` for Gaussian data, ``|phi|`` for two binary variables.
+    strength_error : Tensor
+        Standard error of atanh(strength); NaN where a test has none.
+    strength_excess : Tensor
+        How much of atanh(strength) may be that it is the largest of several; see `gpmnet.testing.strength`.
     sign : Tensor
         -1, 0 (no single direction) or 1.
     information : Tensor
@@ -39,6 +43,8 @@ class PairTests:
 
     log_p: Tensor
     strength: Tensor
+    strength_error: Tensor
+    strength_excess: Tensor
     sign: Tensor
     information: Tensor
 
@@ -77,10 +83,20 @@ class PairTests:
 
     def with_log_p(self, log_p: Tensor) -> Self:
         """Return the same tests with other p-values."""
-        return type(self)(log_p, self.strength, self.sign, self.information)
+        return replace(self, log_p=log_p)
+
+    def with_strength(self, at: Tensor, tests: PairTests) -> Self:
+        """Return the same tests with the strengths and signs that other tests have of the pairs at some positions."""
+        changed = {
+            name: getattr(self, name).clone()
+            for name in ("strength", "strength_error", "strength_excess", "sign")
+        }
+        for name, value in changed.items():
+            value[at] = getattr(tests, name)
+        return replace(self, **changed)
 
     def _tensors(self) -> list[Tensor]:
-        return [self.log_p, self.strength, self.sign, self.information]
+        return [getattr(self, field.name) for field in fields(self)]
 
 
 class ConditionalTest(Part, ABC):

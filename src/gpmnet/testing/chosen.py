@@ -3,7 +3,8 @@ r"""Which products of functions of several members join a regression: those that
 With a product c, less its mean, and what the regression leaves r of a target, :math:`t = \sqrt n\, \bar{cr} / (s_c s_r)`
 is about standard normal if c has nothing to add. A product is taken if :math:`|t|` is large enough for any feature of either
 end of a pair. What is left out for both ends biases their mean product by no more than a product of two small numbers (as
-in the double selection of Belloni, Chernozhukov and Hansen 2014), and a pair is not charged for the degrees of freedom of the others.
+in the double selection of Belloni, Chernozhukov and Hansen 2014), and a pair is not charged for the degrees of freedom of
+the others.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
 from gpmnet.testing.ranking import rank
 from gpmnet.testing.regression import Regression
 from gpmnet.testing.residuals import Residuals, floor
+from gpmnet.testing.strength import Strength, strength_of, weighted_strength
 
 _MOST_WEIGHTED = 64  # weighted products beyond this many cost more than they could show
 _CANDIDATES = 128  # ranked at a time
@@ -110,7 +111,7 @@ class DoubleResidual(ConditionalTest):
         u, v = left_u.whitened(), left_v.whitened()
         spread = _shared_spread(regression, u, v)
         fine, moments = _statistic(u, v, spread, wide_u * wide_v, regression.left)
-        strength = _largest(moments, wide_u + wide_v, regression.left * features.n)
+        strength = strength_of(u, v, moments, wide_u + wide_v, regression.left * features.n)
         linear = moments[:, 0, 0]
         parts = [fine]
         if bool((thin_u * thin_v < wide_u * wide_v).any()):
@@ -120,13 +121,14 @@ class DoubleResidual(ConditionalTest):
             parts.append(_statistic(u, v, spread, thin_u * thin_v, regression.left)[0])
         if self.interactions and bool((given >= 0).any()):
             coarse = _Coarse(u, v, thin_u, thin_v, regression.left)
-            weighted, joint_strength = _weighted(features, coarse, given)
+            weighted, joint = _weighted(features, coarse, given)
             # An edge that lives in an interaction takes its strength from there.
             is_joint = weighted < torch.stack(parts, dim=-1).amin(dim=-1)
-            strength = torch.where(is_joint, torch.maximum(strength, joint_strength), strength)
+            strength = joint.where(is_joint & (joint.value > strength.value), strength)
             parts.append(weighted)
         log_p = cauchy_combination(torch.stack(parts, dim=-1))
-        return PairTests(log_p, strength, _sign(features, ends, linear, strength), information)
+        sign = _sign(features, ends, linear, strength.value)
+        return PairTests(log_p, strength.value, strength.error, strength.excess, sign, information)
 
 
 def _alike(features: Features, rows: Tensor, first: Tensor, second: Tensor) -> list[Tensor]:
@@ -147,26 +149,26 @@ class _Coarse:
     shrink: Tensor
 
 
-def _weighted(features: Features, pairs: _Coarse, given: Tensor) -> tuple[Tensor, Tensor]:
+def _weighted(features: Features, pairs: _Coarse, given: Tensor) -> tuple[Tensor, Strength]:
     """Return the joined log p-values and the largest strengths of the products weighted by each member."""
-    log_ps, strengths = [], []
+    log_ps, most = [], Strength.none(pairs.shrink)
     for members in given.T:
         thin_w = features.coarse(members.clamp(min=0))
         df = pairs.thin_u * pairs.thin_v * thin_w
         used = ((members >= 0) & (df <= _MOST_WEIGHTED)).nonzero()[:, 0]
-        log_p, strength = torch.full_like(pairs.shrink, torch.nan), torch.zeros_like(pairs.shrink)
+        log_p = torch.full_like(pairs.shrink, torch.nan)
         if len(used):
             u, v, shrink = pairs.u[used], pairs.v[used], pairs.shrink[used]
-            weights = _weights(features, members[used]).to(v.dtype)
-            weighted = (v[..., :, None] * weights[..., None, :]).flatten(2)
+            w = _weights(features, members[used]).to(v.dtype)
+            weighted = (v[..., :, None] * w[..., None, :]).flatten(2)
             log_p[used], moments = _statistic(u, weighted, None, df[used], shrink, trust=2 / 3)
             width = (pairs.thin_u + pairs.thin_v * thin_w)[used]
-            strength[used] = _largest(moments, width, shrink * u.shape[1])
+            found = weighted_strength(u, v, w, moments, width, shrink * u.shape[1])
+            most.put_larger(used, found)
         log_ps.append(log_p)
-        strengths.append(strength)
     stacked = torch.stack(log_ps, dim=-1)
     none = stacked.isnan().all(dim=-1)
-    return cauchy_combination(stacked).masked_fill(none, torch.nan), torch.stack(strengths).amax(dim=0)
+    return cauchy_combination(stacked).masked_fill(none, torch.nan), most
 
 
 def _weights(features: Features, members: Tensor) -> Tensor:
@@ -236,14 +238,3 @@ def _statistic(
     rotated = (mean[:, None, :] @ vector).squeeze(1)
     statistic = n * (rotated.square() / value.clamp(min=0.2)).sum(dim=1)
     return log_chi2_sf(statistic * shrink, df), mean.reshape(b, u.shape[2], v.shape[2])
-
-
-def _largest(moments: Tensor, widths: Tensor, left: Tensor) -> Tensor:
-    """Return the largest canonical correlation, less what chance gives it (as the adjusted R^2 does).
-
-    `left` is the number of rows less the degrees of freedom spent on the set.
-    """
-    raw: Tensor = torch.linalg.matrix_norm(moments, ord=2)
-    raw = raw.clamp(max=1.0).square()
-    chance = ((widths - 2).clamp(min=0) / left).clamp(max=0.9)
-    return ((raw - chance) / (1 - chance)).clamp(min=0.0).sqrt()

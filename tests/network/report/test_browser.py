@@ -222,10 +222,12 @@ def test_tables_sort_filter_and_obey_the_keyboard(page, network):
     heading = page.driver.find_element(By.XPATH, "//*[@id='edges-table']//th[button='q']")
     heading.find_element(By.TAG_NAME, "button").click()
     assert heading.get_attribute("aria-sort") == "descending"
-    assert column(6) == [show(q) for q in sorted(network.edges["q_value"], reverse=True)]
+    assert column(7) == [show(q) for q in sorted(network.edges["q_value"], reverse=True)]
     heading.find_element(By.TAG_NAME, "button").click()
     assert heading.get_attribute("aria-sort") == "ascending"
-    assert column(6) == [show(q) for q in sorted(network.edges["q_value"])]
+    assert column(7) == [show(q) for q in sorted(network.edges["q_value"])]
+    surest = network.edges.sort_values("q_value", kind="stable").iloc[0]
+    assert column(3)[0] == f"{surest['strength_low']:.2f} to {surest['strength_high']:.2f}"
     page.driver.find_element(By.CSS_SELECTOR, "#edges-table input").send_keys("CULTI")
     assert len(column(0)) == len(network.neighbors("cultivar"))
     rows = page.driver.find_elements(By.CSS_SELECTOR, "#edges-table tbody tr")

@@ -7,6 +7,7 @@ import pytest
 
 from gpmnet.network import Facts, MarkovNetwork, Origin, Pairs
 from gpmnet.network.report import parts, report_html
+from gpmnet.network.report.render import render, static_edges
 from gpmnet.network.report.summary import summarise
 from gpmnet.parts import Part
 from gpmnet.selection import Cutoff
@@ -137,11 +138,34 @@ def test_the_matrix_stands_by_community(described):
 
 
 def test_the_cutoff_is_that_of_the_fit(shaped):
-    assert summarise(shaped)["cutoff"] == {"figure": "q_value", "letter": "q", "value": 0.05}
+    assert summarise(shaped)["cutoff"] == {
+        "figure": "q_value",
+        "letter": "q",
+        "value": 0.05,
+        "min_strength": 0.0,
+    }
     by_p = summarise(replace(shaped, cutoff=Cutoff(0.01, "p")))
-    assert by_p["cutoff"] == {"figure": "p_value", "letter": "p", "value": 0.01}
+    assert by_p["cutoff"] == {"figure": "p_value", "letter": "p", "value": 0.01, "min_strength": 0.0}
     assert by_p["headline"]["edges"] == "3 edges at p at most 0.01, not corrected for the number of pairs."
     assert summarise(replace(shaped, cutoff=None))["cutoff"] is None
+    strong = summarise(replace(shaped, cutoff=Cutoff(0.05, min_strength=0.1)))
+    assert strong["cutoff"]["min_strength"] == 0.1
+    assert strong["headline"]["edges"] == (
+        "3 edges stronger than 0.1 at a false-discovery rate of 5%; at most about 5% of them are expected to be weaker."
+    )
+
+
+def test_intervals_stand_beside_strengths(shaped):
+    known = replace(shaped.pairs, strength_low=[0.5, 0.2, 0.0, np.nan], strength_high=[0.7, 0.5, 0.3, np.nan])
+    whole = summarise(replace(shaped, pairs=known))
+    assert whole["pairs"]["strength_low"] == [0.5, 0.2, None, 0.0]
+    said = [edge["figures"] for edge in whole["headline"]["strongest"]]
+    assert said == [
+        "strength 0.62 (0.50 to 0.70), q < 1e-16", "strength 0.35 (0.20 to 0.50), q = 0.0001",
+        "strength 0.2, q = 0.01",
+    ]  # fmt: skip
+    assert [edge["interval"] for edge in static_edges(whole)] == ["0.50 to 0.70", "0.20 to 0.50", ""]
+    assert '<td class="number">0.50 to 0.70</td>' in render(whole)
 
 
 def test_a_network_that_knows_nothing_but_its_edges_has_a_report():

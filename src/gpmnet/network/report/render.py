@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from gpmnet.network.report.words import label, number, probability
+from gpmnet.network.report.words import interval_words, label, number, probability
 from gpmnet.network.text import sign_mark
 
 _HOME = files("gpmnet.network.report")
@@ -95,6 +95,7 @@ def static_edges(summary: dict[str, Any]) -> list[dict[str, Any]]:
             "source": label(nodes["name"][pairs["a"][at]], 200),
             "target": label(nodes["name"][pairs["b"][at]], 200),
             "strength": pairs["strength"][at],
+            "interval": interval_words(pairs["strength_low"][at], pairs["strength_high"][at]),
             "sign": sign_mark(pairs["sign"][at]),
             "p": pairs["p_value"][at],
             "q": pairs["q_value"][at],

@@ -23,7 +23,7 @@ from gpmnet.network.report.parts import (
     shape_data,
     weight_of,
 )
-from gpmnet.network.report.words import label, listing, number, percent, probability
+from gpmnet.network.report.words import interval_words, label, listing, number, percent, probability
 from gpmnet.network.text import counted, short
 
 if TYPE_CHECKING:
@@ -79,10 +79,15 @@ def title_of(origin: Origin | None) -> str:
 
 
 def cutoff_data(cutoff: Cutoff | None) -> dict[str, Any] | None:
-    """Return which figure chose the edges, and up to where; None where the network does not say."""
+    """Return which figure chose the edges, up to where, above which strength; None where the network does not say."""
     if cutoff is None:
         return None
-    return {"figure": f"{cutoff.of}_value", "letter": cutoff.of, "value": cutoff.value}
+    return {
+        "figure": f"{cutoff.of}_value",
+        "letter": cutoff.of,
+        "value": cutoff.value,
+        "min_strength": cutoff.min_strength,
+    }
 
 
 def headline(
@@ -121,16 +126,19 @@ def _edges_in_words(network: MarkovNetwork) -> str:
     at, meaning = f"p at most {number(cutoff.value)}, not corrected for the number of pairs", ""
     if cutoff.of == "q":
         at = f"a false-discovery rate of {percent(cutoff.value)}"
-        meaning = f"; at most about {percent(cutoff.value)} of them are expected to be false"
+        wrong = "weaker" if cutoff.min_strength else "false"
+        meaning = f"; at most about {percent(cutoff.value)} of them are expected to be {wrong}"
+    stronger = f" stronger than {number(cutoff.min_strength)}" if cutoff.min_strength else ""
     if not network.n_edges:
-        return f"No edge at {at}."
-    return f"{found} at {at}{meaning}."
+        return f"No edge{stronger} at {at}."
+    return f"{found}{stronger} at {at}{meaning}."
 
 
 def strongest(nodes: Mapping[str, Any], pairs: Mapping[str, Any], at: int) -> dict[str, Any]:
     """Return one of the strongest edges in words; the pairs are ordered by strength."""
     strength, q = pairs["strength"][at], pairs["q_value"][at]
-    figures = [] if strength is None else [f"strength {number(strength)}"]
+    within = interval_words(pairs["strength_low"][at], pairs["strength_high"][at])
+    figures = [] if strength is None else [f"strength {number(strength)}{f' ({within})' if within else ''}"]
     figures += [] if q is None else [f"q {probability(q)}"]
     return {
         "pair": at,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpmnet.network.text import SMALLEST_P, short
+from gpmnet.network.text import SMALLEST_P, interval_text, short
 
 
 def label(name: str, most: int = 60) -> str:
@@ -26,6 +26,15 @@ def number(value: float | None) -> str:
         return "unknown"
     short_form = f"{value:.3g}"
     return f"{value:,.0f}" if 1000 <= abs(float(short_form)) < 1e9 else short_form
+
+
+def interval_words(low: float | None, high: float | None) -> str:
+    """Return the 95% interval of a strength; nothing where it is not known.
+
+    >>> interval_words(0.1234, 0.2), interval_words(None, None)
+    ('0.12 to 0.20', '')
+    """
+    return "" if low is None or high is None else interval_text(low, high)
 
 
 def probability(value: float | None) -> str:

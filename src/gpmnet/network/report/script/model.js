@@ -26,6 +26,8 @@
     isEdge: pairs.edge[at] === 1,
     omega: pairs.omega[at],
     strength: pairs.strength[at],
+    strength_low: pairs.strength_low[at],
+    strength_high: pairs.strength_high[at],
     sign: pairs.sign[at],
     p_value: pairs.p_value[at],
     q_value: pairs.q_value[at],

@@ -68,6 +68,7 @@
       el("p", {}, gpm.plain(pair.says)),
       figures([
         ["strength", gpm.number(pair.strength)],
+        ["95% interval", gpm.interval(pair)],
         ["sign", gpm.signWord(pair.sign)],
         ["Omega", gpm.number(pair.omega)],
         ["p", gpm.probability(pair.p_value)],

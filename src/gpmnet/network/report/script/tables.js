@@ -102,6 +102,7 @@
         { name: "variable", value: (pair) => pair.a.name, text: (pair) => name(pair.a), className: "name" },
         { name: "and", value: (pair) => pair.b.name, text: (pair) => name(pair.b), className: "name" },
         figure("strength"),
+        { name: "95% interval", value: (pair) => pair.strength_low, text: gpm.interval, className: "number" },
         { name: "sign", value: (pair) => pair.sign, text: (pair) => gpm.sign(pair.sign), className: "number" },
         figure("omega"),
         figure("p_value", gpm.probability),
