@@ -190,14 +190,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             device=self.device,
             progress=progress or silent,
         )
-        facts = Facts(
-            schema=table.schema,
-            settings=self._settings(engine) | {"random_state": seed},
-            seed=seed,
-            versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
-            python=platform.python_version(),
-            origin=origin,
-        )
+        facts = self._facts(table, engine, seed, origin)
         clock.append(time.perf_counter())
         with limited_threads(n_jobs):
             found = engine.fit(problem)
@@ -266,6 +259,17 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             name = f"{own}__{min(changes)}"
             raise InputError(f"the engine is an object with parts of its own: set engine__{name}, not {name}")
         return part
+
+    def _facts(self, table: Table, engine: Engine, seed: int, origin: Origin | None) -> Facts:
+        """Return what is known of a run before it begins."""
+        return Facts(
+            schema=table.schema,
+            settings=self._settings(engine) | {"random_state": seed},
+            seed=seed,
+            versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
+            python=platform.python_version(),
+            origin=origin,
+        )
 
     def _cutoff(self) -> Cutoff:
         rate = share("fdr", self.fdr)

@@ -1,8 +1,13 @@
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
+from gpmnet.columns import tabulated
+from gpmnet.testing import blocks, chosen
+from gpmnet.testing import regression as regression_module
 from gpmnet.testing.design import DesignOptions, Designs
 
 RNG = np.random.default_rng(0)
@@ -19,18 +24,64 @@ FRAME = pd.DataFrame(
 SETS = [[0, 1], [2, 3], [0, 2], [4, -1], [-1, -1], [1, 4], [2, 4]]
 
 
+def design_of(regression):
+    """Return the columns of the first of some designs, (n, p)."""
+    parts = [block.rows(slice(None))[0] for block in regression.blocks]
+    return torch.cat(parts).T.double().numpy() if parts else np.empty((regression.n, 0))
+
+
+def share_left(features, options, given, target):
+    """Return the share of a target's first feature that its regression on a set leaves."""
+    designs, ends = Designs(features, options), [torch.tensor([target])]
+    given = torch.tensor([given])
+    left = designs.regress(given, ends).residuals(features.of(ends[0])[:, :, :1])
+    return float(left.square().mean())
+
+
+@pytest.mark.parametrize("targets", [[], [5]])
 @pytest.mark.parametrize("at", range(len(SETS)))
-def test_residuals_are_those_of_ridge_regression(features_of, at):
-    f = features_of(FRAME)
+def test_residuals_are_those_of_ridge_regression(features_of, at, targets):
+    f = features_of(FRAME.assign(y=np.sin(FRAME["z1"] * FRAME["z2"]) + FRAME["d1"] * FRAME["z1"]))
     given = torch.tensor([SETS[at]])
-    regression = Designs(f, DesignOptions()).regress(given)
-    design = regression.design[0].numpy()
+    regression = Designs(f, DesignOptions()).regress(given, [torch.tensor([v]) for v in targets])
+    design = design_of(regression)
     y = RNG.normal(size=(N, 2))
     y -= y.mean(axis=0)
     p = design.shape[1]
     hat = design @ np.linalg.solve(design.T @ design + N * 1e-3 * np.eye(p), design.T)
     np.testing.assert_allclose(regression.residuals(torch.tensor(y)[None])[0], y - hat @ y, atol=1e-8)
     np.testing.assert_allclose(regression.df[0], 1 + np.trace(hat), rtol=1e-6)
+    np.testing.assert_allclose(design.mean(axis=0), 0, atol=1e-12)
+    spread = design.std(axis=0)
+    np.testing.assert_allclose(spread[spread > 0], 1, rtol=1e-9)
+    fitted = hat @ y
+    shared = regression.shared(*(torch.tensor(y[:, [k]])[None] for k in (0, 1)))
+    np.testing.assert_allclose(shared[0, 0, 0], fitted[:, 0] @ fitted[:, 1] / N, atol=1e-10)
+
+
+def test_moments_that_are_kept_say_what_the_rows_say(features_of, monkeypatch):
+    f = features_of(FRAME.assign(y=FRAME["z1"] * FRAME["z2"]))
+    given, ends = torch.tensor([[0, 1, 2], [1, 0, 3]]), [torch.tensor([5, 5])]
+    kept, rows = Designs(f, DesignOptions()), Designs(f, DesignOptions())
+    assert kept.table(given, given).gram is not None
+    monkeypatch.setattr(tabulated, "_MOST_ROWS", 0)
+    monkeypatch.setattr(type(rows), "_room", kept._room)
+    assert rows.table(given, given).gram is None
+    one, other = (designs.regress(given[:1], [ends[0][:1]]) for designs in (kept, rows))
+    torch.testing.assert_close(one.factor, other.factor)
+    y = torch.tensor(RNG.normal(size=(1, N, 1)))
+    torch.testing.assert_close(one.residuals(y), other.residuals(y))
+
+
+def test_rows_in_pieces_give_the_same_regression(features_of, monkeypatch):
+    f = features_of(FRAME.assign(y=FRAME["z1"] * FRAME["z2"]))
+    given, ends = torch.tensor([[0, 1, 3]]), [torch.tensor([5])]
+    y = torch.tensor(RNG.normal(size=(1, N, 1)))
+    whole = Designs(f, DesignOptions()).regress(given, ends).residuals(y)
+    monkeypatch.setattr(blocks, "BUDGET", 1)
+    monkeypatch.setattr(regression_module, "slices", lambda n, size: tabulated.slices(n, 97))
+    monkeypatch.setattr(chosen, "slices", lambda n, size: tabulated.slices(n, 61))
+    torch.testing.assert_close(Designs(f, DesignOptions()).regress(given, ends).residuals(y), whole)
 
 
 def test_a_saturated_table_removes_any_function_of_its_cells(features_of):
@@ -42,21 +93,32 @@ def test_a_saturated_table_removes_any_function_of_its_cells(features_of):
 
 
 def test_products_see_what_additive_columns_cannot(features_of):
-    f = features_of(FRAME)
-    y = torch.tensor(np.tanh(FRAME["z1"] * FRAME["z2"]).to_numpy())[None, :, None]
-    share = {}
-    for most in (0, 20):
-        left = Designs(f, DesignOptions(most_interactions=most)).regress(torch.tensor([[0, 1]])).residuals(y)
-        share[most] = float(left.square().mean() / y.var())
-    assert share[20] < 0.1 < 0.8 < share[0]
+    f = features_of(FRAME.assign(y=np.tanh(FRAME["z1"] * FRAME["z2"])))
+    share = {
+        most: share_left(f, DesignOptions(most_interactions=most, n_index=0), [0, 1], 5) for most in (0, 60)
+    }
+    assert share[60] < 0.1 < 0.8 < share[0]
 
 
 def test_an_effect_that_changes_with_a_level_is_regressed_away(features_of):
-    f = features_of(FRAME)
-    slope = np.array([-1.0, 0.0, 2.0])[FRAME["d1"]] * np.array([1.0, -1.0])[FRAME["d2"]]
-    y = torch.tensor(slope * np.tanh(FRAME["z1"]).to_numpy())[None, :, None]
-    left = Designs(f, DesignOptions()).regress(torch.tensor([[2, 0, 3]])).residuals(y)
-    assert float(left.square().mean() / y.var()) < 0.01
+    slope = np.array([-1.0, 0.5, 2.0])[FRAME["d1"]] * np.array([1.0, -1.0])[FRAME["d2"]]
+    f = features_of(FRAME.assign(y=slope * np.tanh(FRAME["z1"])))
+    assert share_left(f, DesignOptions(), [2, 0, 3], 5) < 0.02
+
+
+@pytest.mark.parametrize("jump", [lambda z: z > 0.5, lambda z: np.sin(6 * z)])
+def test_fast_functions_join_where_a_target_shows_a_sign_of_them(features_of, jump):
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=2000)
+    frame = pd.DataFrame(
+        {"z": z, "smooth": z + rng.normal(size=2000), "y": jump(z) + 0.1 * rng.normal(size=2000)}
+    )
+    f, given = features_of(frame), torch.tensor([[0]])
+    few, many = (Designs(f, DesignOptions()).regress(given, [torch.tensor([v])]).n_columns for v in (1, 2))
+    assert few == 17
+    assert many == 17 + (125 - 16) + 16
+    wide, stiff = (share_left(f, DesignOptions(n_cosines=w), [0], 2) for w in (None, 6))
+    assert wide < 0.95 * stiff
 
 
 def test_batches_cover_every_set_once_and_do_not_change_the_answer(features_of):
@@ -83,7 +145,8 @@ def test_designs_of_wide_discrete_members_fit_the_budget(features_of):
     budget = 400 * N
     options = DesignOptions(most_cells=0)
     for rows in Designs(f, options).batches(given, budget):
-        assert Designs(f, options).regress(given[rows]).design.numel() <= budget
+        regression = Designs(f, options).regress(given[rows])
+        assert sum(math.prod(block.shape) for block in regression.blocks) <= budget
         assert len(rows) > 1
 
 

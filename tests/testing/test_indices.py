@@ -5,19 +5,21 @@ import pandas as pd
 import pytest
 import torch
 
-from gpmnet.testing.design import DesignOptions, Designs, Regression
-from gpmnet.testing.indices import with_indices
+from gpmnet.columns.tabulated import standardised
+from gpmnet.testing.blocks import DenseBlock
+from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.regression import Regression
 
 RNG = np.random.default_rng(0)
 N = 400
 
 
 def test_added_columns_give_the_regression_on_all_of_them():
-    design = torch.tensor(RNG.normal(size=(3, N, 7)))
-    one = Regression.of(design[:, :, :4].clone(), 1e-2).with_columns(design[:, :, 4:].clone())
-    other = Regression.of(design.clone(), 1e-2)
+    design = standardised(torch.tensor(RNG.normal(size=(3, 7, N))))
+    none = Regression.without_columns(3, N, 1e-2, design.device)
+    one = none.with_columns(DenseBlock(design[:, :4])).with_columns(DenseBlock(design[:, 4:]))
+    other = none.with_columns(DenseBlock(design))
     y = torch.tensor(RNG.normal(size=(3, N, 2)))
-    torch.testing.assert_close(one.design, other.design)
     torch.testing.assert_close(one.factor, other.factor)
     torch.testing.assert_close(one.df, other.df)
     torch.testing.assert_close(one.residuals(y), other.residuals(y))
@@ -26,27 +28,29 @@ def test_added_columns_give_the_regression_on_all_of_them():
 def test_a_function_of_a_sum_is_regressed_away(features_of):
     z = RNG.normal(size=(N, 4))
     target = z.sum(axis=1) + 0.1 * RNG.normal(size=N)
-    designs = Designs(features_of(np.column_stack([target, z])), DesignOptions())
+    features = features_of(np.column_stack([target, z]))
     given, y = torch.tensor([[1, 2, 3, 4]]), torch.tensor(np.tanh(3 * z.sum(axis=1)))[None, :, None]
-    plain = designs.regress(given)
-    more = with_indices(designs, plain, given, [torch.tensor([0])])
-    assert more.design.shape[2] == plain.design.shape[2] + 8
+    plain, more = (
+        Designs(features, DesignOptions(n_index=n, most_interactions=0)).regress(given, [torch.tensor([0])])
+        for n in (0, 8)
+    )
+    assert more.n_columns == plain.n_columns + 8
     assert float(more.residuals(y).square().mean()) < 0.2 * float(plain.residuals(y).square().mean())
 
 
 def test_single_members_and_exact_tables_have_no_index(features_of):
     frame = pd.DataFrame({"t": RNG.normal(size=N), "z": RNG.normal(size=N)})
     frame["a"], frame["b"], frame["w"] = (RNG.integers(0, m, N) for m in (2, 3, 12))
-    designs = Designs(features_of(frame, {"w": "discrete"}), DesignOptions())
-    target = torch.tensor([0])
-    for members, same in (([1], True), ([2, 3], True), ([2], True), ([1, 2], False), ([3, 4], True)):
+    features = features_of(frame, {"w": "discrete"})
+    for members, added in (([1], 0), ([2, 3], 0), ([2], 0), ([1, 2], 8), ([3, 4], 0)):
         given = torch.tensor([members])
-        regression = designs.regress(given)
-        assert (with_indices(designs, regression, given, [target]) is regression) == same
-    silent = Designs(designs.features, DesignOptions(n_index=0))
-    given = torch.tensor([[1, 2]])
-    regression = silent.regress(given)
-    assert with_indices(silent, regression, given, [target]) is regression
+        none, some = (
+            Designs(features, DesignOptions(n_index=n, most_interactions=0)).regress(
+                given, [torch.tensor([0])]
+            )
+            for n in (0, None)
+        )
+        assert some.n_columns == none.n_columns + added
 
 
 @pytest.mark.parametrize("bend", [lambda s: s, np.tanh])

@@ -84,9 +84,10 @@ def test_a_wide_member_does_not_take_the_others_products(features_of):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 2))
     frame = pd.DataFrame({"x1": x[:, 0], "x2": x[:, 1], "wide": rng.integers(0, 30, 300)})
-    y = torch.tensor(np.tanh(x.prod(axis=1)))[None, :, None]
-    f = features_of(frame, {"wide": "discrete"})
-    left = Designs(f, DesignOptions()).regress(torch.tensor([[0, 1, 2]])).residuals(y)
+    f = features_of(frame.assign(y=np.tanh(x.prod(axis=1))), {"wide": "discrete"})
+    target = torch.tensor([3])
+    y = f.of(target)[:, :, :1]
+    left = Designs(f, DesignOptions()).regress(torch.tensor([[0, 1, 2]]), [target]).residuals(y)
     assert float(left.square().mean() / y.var()) < 0.1
 
 
@@ -95,7 +96,7 @@ def test_values_are_the_products_of_the_columns():
     z = torch.randn((1, 40, 2), dtype=torch.float64)
     columns = torch.cat([degrees(z, 3), torch.randn((1, 40, 2), dtype=torch.float64)], dim=2)
     before = columns.clone()
-    found = torch.cat(interactions(columns, shape, 3), dim=2)
+    found = interactions(columns.mT.contiguous(), shape, 3).mT
     index = [row for part in factors(shape, 3) for row in part.tolist()]
     expected = torch.stack([columns[:, :, row].prod(dim=2) for row in index], dim=2)
     torch.testing.assert_close(found, expected)
@@ -120,7 +121,9 @@ def test_neither_names_nor_order_of_the_columns_matter(features_of):
     moved = frame[["e", "c", "b", "a"]].set_axis(["one", "two", "three", "four"], axis=1)
     y = torch.tensor(rng.normal(size=(1, 200, 1)))
     left = [
-        Designs(features_of(data), DesignOptions()).regress(torch.tensor([sets])).residuals(y)
-        for data, sets in ((frame, [0, 1, 2]), (moved, [2, 1, 3]))
+        Designs(features_of(data), DesignOptions())
+        .regress(torch.tensor([sets]), [torch.tensor([end])])
+        .residuals(y)
+        for data, sets, end in ((frame, [0, 1, 2], 3), (moved, [3, 2, 1], 0))
     ]
     torch.testing.assert_close(*left)

@@ -11,6 +11,9 @@ from gpmnet.columns.features import Features
 from gpmnet.columns.functions import Scores, cosines, waves
 from gpmnet.table.encode import normal_quantiles
 
+_DOUBLE_UP_TO = (
+    1 << 12
+)  # rows; beyond, a pass over them takes as long as memory takes, and sums average rounding out
 _MOST = 1 << 28  # numbers of a table
 _MOST_ROWS = 1 << 13  # rows of a table whose moments are kept
 _STRIP = 1 << 10  # rows whose moments are computed at a time
@@ -30,8 +33,8 @@ class Tabulated:
     value : Tensor of shape (D, n)
         A row of zeros, a row of ones; for each continuous variable that sets may hold its score z, W cosines of its rank
         and some waves in z, centred with unit variance; for each discrete one its indicators likewise; and the features
-        of each continuous variable as they are (those of a discrete one are its indicators). In single precision: sums
-        of products are double.
+        of each continuous variable as they are (those of a discrete one are its indicators). In single precision where
+        there are many rows; sums of products are double.
     start, feature_start : Tensor of shape (d,)
         First row of the functions and of the features of each variable, 0 where the table has none.
     n_cosines : int
@@ -75,7 +78,8 @@ class Tabulated:
                 at += len(block)
                 parts.append(block)
         feature_start[discrete] = start[discrete]
-        value = torch.cat([part.float() for part in parts])
+        dtype = f.phi.dtype if f.n <= _DOUBLE_UP_TO else torch.float32
+        value = torch.cat([part.to(dtype) for part in parts])
         gram = moments(value) if keep and len(value) <= _MOST_ROWS else None
         return cls(value, start, feature_start, n_cosines, gram)
 

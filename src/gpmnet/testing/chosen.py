@@ -17,9 +17,11 @@ import torch
 from torch import Tensor
 
 from gpmnet.columns.tabulated import ONE, ZERO, Tabulated, slices
-from gpmnet.testing.blocks import BUDGET, ProductBlock, TableBlock
+from gpmnet.testing.blocks import ProductBlock, TableBlock
 from gpmnet.testing.interactions import SetShape, factors, interactions, n_interactions
 from gpmnet.testing.regression import Regression
+
+_CACHED = 1 << 19  # numbers that stay in a processor's cache from one step to the next
 
 
 class Choice(NamedTuple):
@@ -92,7 +94,7 @@ def with_products(regression: Regression, made: Products, targets: Tensor, choic
     count = n_interactions(made.shape, made.degree)
     total, square = (left.new_zeros((b, count), dtype=torch.float64) for _ in range(2))
     moment = left.new_zeros((b, count, q), dtype=torch.float64)
-    for at in slices(n, max(1024, BUDGET // (b * count))):
+    for at in slices(n, max(512, _CACHED // (b * count))):
         value = made.made(at)
         total += value.sum(dim=2)
         moment += value @ left[:, :, at].mT

@@ -159,7 +159,11 @@ class Designs:
                 yield torch.tensor(members[start : start + size], device=given.device)
 
     def regress(
-        self, given: Tensor, targets: Sequence[Tensor] = (), table: Tabulated | None = None
+        self,
+        given: Tensor,
+        targets: Sequence[Tensor] = (),
+        table: Tabulated | None = None,
+        thrift: int = 1,
     ) -> Regression:
         """Return the regressions on a batch of conditioning sets of one shape, (b, s; -1 pads).
 
@@ -171,6 +175,8 @@ class Designs:
             functions of their indices, products.
         table : Tabulated, optional
             One that holds all members and targets.
+        thrift : int
+            Look at fewer products, and take fewer, by this factor.
 
         Notes
         -----
@@ -198,9 +204,13 @@ class Designs:
             linear = TableBlock(table, self._additive(members, key._replace(cells=0), table, 0))
             first = torch.stack([rows[:, 0] for rows in index], dim=1)
             regression = with_indices(regression, linear, first, o.index_cosines(f.n))
-        if n_interactions(key.shape, key.degree):
-            made = Products(table, self._factors(members, key, table), key.shape, key.degree)
-            regression = with_products(regression, made, both, o.choice(f.n))
+        shape, degree = fitting_shape(
+            key.shape, min(o.n_interactions(f.n), n_interactions(key.shape, key.degree)) // thrift
+        )
+        if n_interactions(shape, degree):
+            made = Products(table, self._factors(members, shape, table), shape, degree)
+            choice = o.choice(f.n)
+            regression = with_products(regression, made, both, choice._replace(most=choice.most // thrift))
         return regression
 
     def cells(self, given: Tensor) -> Tensor:
@@ -258,10 +268,10 @@ class Designs:
             return rows
         return torch.cat([rows, self._indicators(members.discrete, table).flatten(1)], dim=1)
 
-    def _factors(self, members: _Members, key: _Key, table: Tabulated) -> Tensor:
+    def _factors(self, members: _Members, shape: SetShape, table: Tabulated) -> Tensor:
         """Return the rows of a table whose products are interactions, (b, f), in the order of `factors`."""
-        rows = [table.interacting(members.continuous, key.shape.w)]
-        for slot, width in enumerate(key.shape.widths):
+        rows = [table.interacting(members.continuous, shape.w)]
+        for slot, width in enumerate(shape.widths):
             rows.append(self._indicators(members.discrete[:, slot : slot + 1], table)[:, 0, :width])
         return torch.cat(rows, dim=1)
 

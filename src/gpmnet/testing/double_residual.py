@@ -70,7 +70,7 @@ class DoubleResidual(ConditionalTest):
             return log_p
         for part in designs.batches(given, BUDGET):
             table = designs.table(given[part], torch.cat([nodes[part, None], candidates[part]], dim=1))
-            regression = designs.regress(given[part], [nodes[part]], table)
+            regression = designs.regress(given[part], [nodes[part]], table, thrift=4)
             for slots in torch.split(torch.arange(candidates.shape[1], device=nodes.device), _CANDIDATES):
                 log_p[part[:, None], slots] = rank(
                     features, table, regression, nodes[part], candidates[part[:, None], slots]
