@@ -78,7 +78,7 @@ def test_rows_in_pieces_give_the_same_regression(features_of, monkeypatch):
     given, ends = torch.tensor([[0, 1, 3]]), [torch.tensor([5])]
     y = torch.tensor(RNG.normal(size=(1, N, 1)))
     whole = Designs(f, DesignOptions()).regress(given, ends).residuals(y)
-    monkeypatch.setattr(blocks, "BUDGET", 1)
+    monkeypatch.setattr(blocks, "budget", lambda device: 1)
     monkeypatch.setattr(regression_module, "slices", lambda n, size: tabulated.slices(n, 97))
     monkeypatch.setattr(chosen, "slices", lambda n, size: tabulated.slices(n, 61))
     torch.testing.assert_close(Designs(f, DesignOptions()).regress(given, ends).residuals(y), whole)

@@ -14,7 +14,7 @@ from gpmnet.table.encode import normal_quantiles
 _DOUBLE_UP_TO = (
     1 << 12
 )  # rows; beyond, a pass over them takes as long as memory takes, and sums average rounding out
-_MOST = 1 << 28  # numbers of a table
+_MOST = 1 << 29  # numbers of a table
 _MOST_ROWS = 1 << 13  # rows of a table whose moments are kept
 _STRIP = 1 << 10  # rows whose moments are computed at a time
 _ROWS = 1 << 13  # rows of the data summed up in the table's precision; sums of sums are double

@@ -16,8 +16,13 @@ from torch import Tensor
 
 from gpmnet.columns.tabulated import Tabulated
 
-BUDGET = 1 << 22
-"""Numbers that the columns of one batch of designs may have in memory at a time."""
+
+def budget(device: torch.device) -> int:
+    """Return how many numbers the columns of one batch of designs may have at a time.
+
+    On a CPU small batches stay in its caches; on a GPU large ones keep it busy.
+    """
+    return 1 << (22 if device.type == "cpu" else 27)
 
 
 class Block(ABC):
@@ -30,8 +35,8 @@ class Block(ABC):
 
     @property
     @abstractmethod
-    def dtype(self) -> torch.dtype:
-        """The precision of the columns."""
+    def like(self) -> Tensor:
+        """A tensor that has the precision of the columns and is where they are."""
 
     @abstractmethod
     def made(self, at: slice) -> Tensor:
@@ -39,7 +44,7 @@ class Block(ABC):
 
     def rows(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows), kept for the next time if they are few in all."""
-        return self._whole[:, :, at] if math.prod(self.shape) <= BUDGET else self.made(at)
+        return self._whole[:, :, at] if math.prod(self.shape) <= budget(self.like.device) else self.made(at)
 
     @cached_property
     def _whole(self) -> Tensor:
@@ -67,9 +72,9 @@ class TableBlock(Block):
         return (*self.index.shape, self.table.value.shape[1])
 
     @property
-    def dtype(self) -> torch.dtype:
-        """The precision of the columns."""
-        return self.table.value.dtype
+    def like(self) -> Tensor:
+        """A tensor that has the precision of the columns and is where they are."""
+        return self.table.value
 
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""
@@ -99,9 +104,9 @@ class ProductBlock(Block):
         return (*self.index.shape[:2], self.table.value.shape[1])
 
     @property
-    def dtype(self) -> torch.dtype:
-        """The precision of the columns."""
-        return self.table.value.dtype
+    def like(self) -> Tensor:
+        """A tensor that has the precision of the columns and is where they are."""
+        return self.table.value
 
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""
@@ -133,9 +138,9 @@ class CellBlock(Block):
         return (*self.share.shape, self.code.shape[1])
 
     @property
-    def dtype(self) -> torch.dtype:
-        """The precision of the columns."""
-        return self.share.dtype
+    def like(self) -> Tensor:
+        """A tensor that has the precision of the columns and is where they are."""
+        return self.share
 
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""
@@ -171,9 +176,9 @@ class DenseBlock(Block):
         return b, p, n
 
     @property
-    def dtype(self) -> torch.dtype:
-        """The precision of the columns."""
-        return self.value.dtype
+    def like(self) -> Tensor:
+        """A tensor that has the precision of the columns and is where they are."""
+        return self.value
 
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""

@@ -33,7 +33,7 @@ from gpmnet.checks import check_type
 from gpmnet.columns.features import Features
 from gpmnet.columns.whitening import whitener
 from gpmnet.testing.base import ConditionalTest, PairTests
-from gpmnet.testing.blocks import BUDGET
+from gpmnet.testing.blocks import budget
 from gpmnet.testing.design import Designs
 from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
 from gpmnet.testing.ranking import rank
@@ -64,11 +64,11 @@ class DoubleResidual(ConditionalTest):
 
     def rank(self, designs: Designs, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
         """Return log p-values (B, C) of each node (B,) against its candidates (B, C; -1 pads) given its set (B, s)."""
-        features = designs.features
+        features, most = designs.features, budget(designs.features.device)
         log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=nodes.device)
         if not candidates.shape[1]:
             return log_p
-        for part in designs.batches(given, BUDGET):
+        for part in designs.batches(given, most):
             table = designs.table(given[part], torch.cat([nodes[part, None], candidates[part]], dim=1))
             regression = designs.regress(given[part], [nodes[part]], table, thrift=4)
             for slots in torch.split(torch.arange(candidates.shape[1], device=nodes.device), _CANDIDATES):
@@ -82,12 +82,12 @@ class DoubleResidual(ConditionalTest):
 
         Time O(B n (p^2 + q^2)) with q = K_i K_j; memory O(n (p + q)) per pair in a batch.
         """
-        features = designs.features
+        features, most = designs.features, budget(designs.features.device)
         tests = PairTests.unknown(len(first), first.device)
-        for rows in designs.batches(given, BUDGET):
+        for rows in designs.batches(given, most):
             for alike in _alike(features, rows, first, second):
                 products = int(features.width[first[alike[0]]] * features.width[second[alike[0]]])
-                size = max(1, BUDGET // (2 * features.n * max(products, _MOST_WEIGHTED)))
+                size = max(1, most // (2 * features.n * max(products, _MOST_WEIGHTED)))
                 for part in torch.split(alike, size):
                     ends = first[part], second[part]
                     table = designs.table(given[part], torch.stack(ends))

@@ -15,7 +15,9 @@ import torch
 from torch import Tensor
 
 from gpmnet.columns.tabulated import Tabulated, slices
-from gpmnet.testing.blocks import BUDGET, Block, TableBlock
+from gpmnet.testing.blocks import Block, TableBlock, budget
+
+_ROWS = 1 << 14  # summed up in single precision; sums of sums are double
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ class Regression:
     @property
     def dtype(self) -> torch.dtype:
         """The precision of the columns."""
-        return self.blocks[0].dtype if self.blocks else torch.float64
+        return self.blocks[0].like.dtype if self.blocks else torch.float64
 
     @property
     def left(self) -> Tensor:
@@ -165,8 +167,8 @@ class Regression:
 
     def _times(self, at: slice, targets: Tensor) -> Tensor:
         """Return the sums of products of the columns with targets (b, rows, q) over some rows, (b, p, q)."""
-        return torch.cat([block.rows(at) @ targets.to(block.dtype) for block in self.blocks], dim=1)
+        return torch.cat([block.rows(at) @ targets.to(block.like.dtype) for block in self.blocks], dim=1)
 
     def _slices(self, columns: int) -> Iterator[slice]:
-        size = max(1024, BUDGET // max(1, len(self.factor) * columns))
-        yield from slices(self.n, size)
+        size = max(1024, budget(self.factor.device) // max(1, len(self.factor) * columns))
+        yield from slices(self.n, min(size, _ROWS))

@@ -11,7 +11,7 @@ from torch import Tensor
 from gpmnet.columns.features import Features
 from gpmnet.columns.tabulated import Tabulated, feature_rows
 from gpmnet.columns.whitening import whitener
-from gpmnet.testing.blocks import BUDGET
+from gpmnet.testing.blocks import budget
 from gpmnet.testing.design import Designs
 from gpmnet.testing.regression import Regression
 
@@ -68,7 +68,7 @@ def lacking_variance(features: Features, variance: Tensor, variables: Tensor) ->
 
 def whitened_residuals(designs: Designs, nodes: Tensor, given: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield some of the nodes and what their sets (B, s) leave, whitened as far as spikes stay bounded: (b, n, K)."""
-    for rows in designs.batches(given, BUDGET):
+    for rows in designs.batches(given, budget(nodes.device)):
         ends = [nodes[rows]]
         table = designs.table(given[rows], nodes[rows])
         left = Residuals.of(designs.features, table, designs.regress(given[rows], ends, table), ends)[0]
