@@ -70,7 +70,7 @@ def test_kept_moments_are_those_of_the_rows(features, monkeypatch):
 
 def test_a_table_never_has_more_rows_than_its_moments_have_room_for(features, monkeypatch):
     monkeypatch.setattr(tabulated, "_MOST_ROWS", 200)
-    count = cosines_that_fit(features)
+    count = cosines_that_fit(N, features.levels, 3)
     assert (
         len(Tabulated.of_all(features, count).value) <= 200 < len(Tabulated.of_all(features, count + 1).value)
     )

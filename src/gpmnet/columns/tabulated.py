@@ -136,11 +136,11 @@ def feature_rows(features: Features, table: Tabulated, variables: Tensor) -> Ten
     return torch.where(slots < width[..., None], table.feature_start[chosen][..., None] + slots, ZERO)
 
 
-def cosines_that_fit(features: Features) -> int:
-    """Return with how many cosines a variable a table of all variables fits, and its moments."""
-    continuous = int((~features.is_discrete).sum())
-    others = 2 + int(features.width.sum()) + continuous * (1 + WAVES)
-    return (min(_MOST_ROWS, _MOST // features.n) - others) // max(1, continuous)
+def cosines_that_fit(n: int, levels: Tensor, n_features: int) -> int:
+    """Return with how many cosines a variable a table of all variables fits, and its moments; see `table_numbers`."""
+    continuous = int((levels == 0).sum())
+    others = table_numbers(1, levels, 0, n_features)
+    return (min(_MOST_ROWS, _MOST // n) - others) // max(1, continuous)
 
 
 def table_numbers(n: int, levels: Tensor, n_cosines: int, n_features: int) -> int:

@@ -208,9 +208,9 @@ class LocalEngine(Engine):
         size = 8 if small else 4
         ties = (size + 4) * int(np.count_nonzero(n_levels == 0))
         features = n_rows * (size * 3 * (int(columns.sum()) + len(columns)) + ties)
-        cosines = self.options.design.cosines(n_rows, 1)
-        levels = torch.as_tensor(n_levels)
-        tables = table_bytes(n_rows, levels, cosines, len(self.options.functions), size)
+        levels, k = torch.as_tensor(n_levels), len(self.options.functions)
+        cosines = min(self.options.design.cosines(n_rows, 1), self.options.design.room(n_rows, levels, k))
+        tables = table_bytes(n_rows, levels, cosines, k, size)
         return features + tables + int(5e8 if small else 2e9)
 
     def fit(self, problem: Problem) -> LocalFound:

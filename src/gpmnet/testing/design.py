@@ -94,6 +94,10 @@ class DesignOptions(Part):
         least = round(2 * math.pow(n, 0.15))
         return max(least, min(self.most_cosines, n // (16 * max(1, n_continuous))))
 
+    def room(self, n: int, levels: Tensor, n_features: int) -> int:
+        """Return the cosines of each variable for which tables have room; those that every set has in any case."""
+        return max(self.n_slow, cosines_that_fit(n, levels, n_features))
+
     def index_cosines(self, n: int) -> int:
         """Return the cosines of an index with n rows."""
         return max(2, min(8, n // 50)) if self.n_index is None else self.n_index
@@ -132,8 +136,9 @@ class Designs:
 
     @cached_property
     def _room(self) -> int:
-        """Cosines of each continuous variable for which tables have room; those that every set has in any case."""
-        return max(self.options.n_slow, cosines_that_fit(self.features))
+        """Cosines of each continuous variable for which tables have room."""
+        f = self.features
+        return self.options.room(f.n, f.levels, len(f.family))
 
     def table(self, members: Tensor, targets: Tensor) -> Tabulated:
         """Return a table with the functions of all that sets hold and the features of all targets; -1 is no variable."""
