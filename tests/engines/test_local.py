@@ -40,7 +40,8 @@ def test_the_estimate_grows_with_rows_with_variables_and_with_what_a_variable_ha
 
     number = 8 if all_pairs_up_to > 1 else 4
     rows = [needed(n, 0, 0, 4) for n in (0, 10**6, 2 * 10**6)]
-    assert rows[2] - rows[1] == rows[1] - rows[0] >= 10**6 * number * (3 + 3 + 3)  # the features alone
+    # The features alone; tables of functions have more of them where rows leave room for them.
+    assert min(rows[2] - rows[1], rows[1] - rows[0]) >= 10**6 * number * (3 + 3 + 3)
     assert needed(1000, 0, 0) < needed(1000, 0, 0, 0) < needed(1000, 0, 0, 0, 9)
     assert needed(1000, 2, 2) < needed(1000, 2, 20)
     fewer = LocalOptions().functions[:1]

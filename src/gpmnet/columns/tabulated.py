@@ -20,6 +20,7 @@ _STRIP = 1 << 10  # rows whose moments are computed at a time
 _ROWS = 1 << 13  # rows of the data summed up in the table's precision; sums of sums are double
 WAVES = 16
 """Waves in z of each continuous variable, of which products are made."""
+_WRITTEN = 1 << 23  # scores whose functions are computed at a time
 ZERO, ONE = 0, 1
 """The first two rows of every table are constant: the one pads designs, the other products."""
 
@@ -59,27 +60,33 @@ class Tabulated:
         """
         f, d = features, features.d
         start, feature_start = (torch.zeros(d, dtype=torch.int64, device=f.device) for _ in range(2))
-        parts = [f.phi.new_zeros((1, f.n)), f.phi.new_ones((1, f.n))]
-        at = 2
         discrete = torch.unique(torch.cat([members, targets]))
         discrete = discrete[f.is_discrete[discrete]]
         members, targets = members[~f.is_discrete[members]], targets[~f.is_discrete[targets]]
-        for variables, block, where in (
-            (members, _functions(f, members, n_cosines), start),
-            (targets, f.phi.T[f.columns(targets).flatten()], feature_start),
-            (discrete, _indicators(f, discrete), start),
+        first = 2
+        for variables, size, where in (
+            (members, torch.full_like(members, 1 + n_cosines + WAVES), start),
+            (targets, f.width[targets], feature_start),
+            (discrete, f.width[discrete], start),
         ):
-            if len(variables):
-                width = f.width[variables] if where is start and variables is discrete else None
-                size = (
-                    width if width is not None else torch.full_like(variables, len(block) // len(variables))
-                )
-                where[variables] = at + torch.cumsum(size, dim=0) - size
-                at += len(block)
-                parts.append(block)
+            where[variables] = first + torch.cumsum(size, dim=0) - size
+            first += int(size.sum())
         feature_start[discrete] = start[discrete]
-        dtype = f.phi.dtype if f.n <= _DOUBLE_UP_TO else torch.float32
-        value = torch.cat([part.to(dtype) for part in parts])
+        dtype = torch.float32 if f.n > _DOUBLE_UP_TO else f.phi.dtype
+        value = torch.zeros((first, f.n), dtype=dtype, device=f.device)
+        value[ONE] = 1.0
+        for part in _parts(members, f.n):
+            _write_functions(
+                f, part, n_cosines, value[start[part[0]] :][: len(part) * (1 + n_cosines + WAVES)]
+            )
+        for variables, where in ((targets, feature_start), (discrete, start)):
+            for part in _parts(variables, f.n):
+                columns = f.columns(part)
+                columns = columns[columns < f.phi.shape[1] - 1]
+                block = value[where[part[0]] :][: len(columns)]
+                block[:] = f.phi[:, columns].T
+                if variables is discrete:
+                    standardised(block)
         gram = moments(value) if keep and len(value) <= _MOST_ROWS else None
         return cls(value, start, feature_start, n_cosines, gram)
 
@@ -140,7 +147,7 @@ def cosines_that_fit(n: int, levels: Tensor, n_features: int) -> int:
     """Return with how many cosines a variable a table of all variables fits, and its moments; see `table_numbers`."""
     continuous = int((levels == 0).sum())
     others = table_numbers(1, levels, 0, n_features)
-    return (min(_MOST_ROWS, _MOST // n) - others) // max(1, continuous)
+    return (min(_MOST_ROWS, _MOST // max(1, n)) - others) // max(1, continuous)
 
 
 def table_numbers(n: int, levels: Tensor, n_cosines: int, n_features: int) -> int:
@@ -186,19 +193,19 @@ def standardised(rows: Tensor) -> Tensor:
     return rows
 
 
-def _functions(f: Features, variables: Tensor, n_cosines: int) -> Tensor:
-    """Return z and cosines of continuous variables, variable by variable: (c (1 + W), n)."""
-    z = f.mid_scores.T[f.score_start[variables]]
-    block = z.new_empty((len(z), n_cosines + 1 + WAVES, z.shape[1]))
-    block[:, 0] = z
+def _parts(variables: Tensor, n: int) -> list[Tensor]:
+    """Return variables in parts whose functions are computed at a time."""
+    return [*torch.split(variables, max(1, _WRITTEN // max(1, n)))] if len(variables) else []
+
+
+def _write_functions(f: Features, variables: Tensor, n_cosines: int, rows: Tensor) -> None:
+    """Write z, cosines and waves of continuous variables, variable by variable, into rows of a table."""
+    s = Scores(f.mid_scores[:, f.score_start[variables]].T.double())
     reach = max(1.0, float(normal_quantiles(f.n)[-1]))
-    for m, wave in enumerate(waves(Scores(z), WAVES, reach), 1):
-        block[:, n_cosines + m] = wave
-    for m, cosine in enumerate(cosines(Scores(z.double()), n_cosines), 1):
+    block = rows.view(len(variables), -1, f.n)
+    block[:, 0] = s.z
+    for m, cosine in enumerate(cosines(s, n_cosines), 1):
         block[:, m] = cosine
-    return standardised(block.flatten(0, 1))
-
-
-def _indicators(f: Features, variables: Tensor) -> Tensor:
-    columns = f.columns(variables)
-    return standardised(f.phi.T[columns[columns < f.phi.shape[1] - 1]].clone())
+    for m, wave in enumerate(waves(s, WAVES, reach), 1 + n_cosines):
+        block[:, m] = wave
+    standardised(rows)

@@ -221,7 +221,7 @@ def _merged_pairs(network: MarkovNetwork, moved: np.ndarray[Any, Any]) -> Pairs:
             a, b = sorted(int(moved[end]) for end in link)
             if not best.get((a, b), {"is_edge": False})["is_edge"]:
                 known = {name: getattr(finding, name) for name in _FIGURES}
-                best[a, b] = {"omega": np.nan, "sign": np.nan, **known, "is_edge": True}
+                best[a, b] = {**dict.fromkeys(STATISTICS, np.nan), **known, "is_edge": True}
     ends = np.array(sorted(best), dtype=np.intp).reshape(-1, 2)
     rows = [best[a, b] for a, b in ends.tolist()]
     columns = {name: [row[name] for row in rows] for name in STATISTICS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -48,11 +48,12 @@ def search_all_pairs(
     kept = torch.full((d, 0), -1, dtype=torch.int64, device=device) if start is None else start
     for _ in range(_LOOKS):
         more = unseen(test, found.members, candidates >= 0, options.alpha_enter)
-        nodes = (more.members >= 0).any(dim=1).nonzero()[:, 0]
+        nodes = ((more.members >= 0).any(dim=1) & ~found.is_full).nonzero()[:, 0]
         if not len(nodes):
             break
         kept = torch.cat([kept, more.members], dim=1)
         fixed = distinct(kept[nodes])
+        options = replace(options, most_members=max(0, options.most_members - more.members.shape[1]))
         later = search(test, nodes, candidates[nodes], options, fixed, _phase(progress, "search again"))
         found = found.replaced(nodes, candidates, later).with_evidence(more.members, more.log_p)
     return found

@@ -98,7 +98,7 @@ def with_products(regression: Regression, made: Products, targets: Tensor, choic
         value = made.made(at)
         total += value.sum(dim=2)
         moment += value @ left[:, :, at].mT
-        square += value.square_().sum(dim=2)
+        square += torch.linalg.vector_norm(value, dim=2).square()
     mean = total / n
     variance = (square / n - mean.square()).clamp(min=0.0)
     scale = torch.where(variance > 1e-12, variance.clamp(min=1e-12).rsqrt(), 0.0)

@@ -168,7 +168,7 @@ class Designs:
         given: Tensor,
         targets: Sequence[Tensor] = (),
         table: Tabulated | None = None,
-        thrift: int = 1,
+        single: bool = False,
     ) -> Regression:
         """Return the regressions on a batch of conditioning sets of one shape, (b, s; -1 pads).
 
@@ -180,8 +180,9 @@ class Designs:
             functions of their indices, products.
         table : Tabulated, optional
             One that holds all members and targets.
-        thrift : int
-            Look at fewer products, and take fewer, by this factor.
+        single : bool
+            Whether to do with functions of single members, which where moments are kept takes no pass over the rows: enough
+            for the search, whose neighborhoods are what the tests are given, not their answer.
 
         Notes
         -----
@@ -205,17 +206,15 @@ class Designs:
             fast = table.fast(members.continuous, slow, key.n_cosines)
             sizes = [key.n_cosines - slow, WAVES] if key.n_cosines > slow else [WAVES]
             regression = with_fast(regression, table, fast, sizes, both)
+        if single:
+            return regression
         if key.shape.n_continuous + key.n_discrete > 1:
             linear = TableBlock(table, self._additive(members, key._replace(cells=0), table, 0))
             first = torch.stack([rows[:, 0] for rows in index], dim=1)
             regression = with_indices(regression, linear, first, o.index_cosines(f.n))
-        shape, degree = fitting_shape(
-            key.shape, min(o.n_interactions(f.n), n_interactions(key.shape, key.degree)) // thrift
-        )
-        if n_interactions(shape, degree):
-            made = Products(table, self._factors(members, shape, table), shape, degree)
-            choice = o.choice(f.n)
-            regression = with_products(regression, made, both, choice._replace(most=choice.most // thrift))
+        if n_interactions(key.shape, key.degree):
+            made = Products(table, self._factors(members, key.shape, table), key.shape, key.degree)
+            regression = with_products(regression, made, both, o.choice(f.n))
         return regression
 
     def cells(self, given: Tensor) -> Tensor:

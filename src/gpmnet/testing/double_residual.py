@@ -31,6 +31,7 @@ from torch import Tensor
 
 from gpmnet.checks import check_type
 from gpmnet.columns.features import Features
+from gpmnet.columns.tabulated import ZERO, Tabulated, feature_rows
 from gpmnet.columns.whitening import whitener
 from gpmnet.testing.base import ConditionalTest, PairTests
 from gpmnet.testing.blocks import budget
@@ -70,7 +71,7 @@ class DoubleResidual(ConditionalTest):
             return log_p
         for part in designs.batches(given, most):
             table = designs.table(given[part], torch.cat([nodes[part, None], candidates[part]], dim=1))
-            regression = designs.regress(given[part], [nodes[part]], table, thrift=4)
+            regression = designs.regress(given[part], [nodes[part]], table, single=True)
             for slots in torch.split(torch.arange(candidates.shape[1], device=nodes.device), _CANDIDATES):
                 log_p[part[:, None], slots] = rank(
                     features, table, regression, nodes[part], candidates[part[:, None], slots]
@@ -90,15 +91,16 @@ class DoubleResidual(ConditionalTest):
                 size = max(1, most // (2 * features.n * max(products, _MOST_WEIGHTED)))
                 for part in torch.split(alike, size):
                     ends = first[part], second[part]
-                    table = designs.table(given[part], torch.stack(ends))
+                    table = designs.table(given[part], torch.cat([given[part].flatten(), *ends]))
                     regression = designs.regress(given[part], ends, table)
                     left = Residuals.of(features, table, regression, ends)
-                    tests.put(part, self._pairs(features, regression, left, ends, given[part]))
+                    tests.put(part, self._pairs(features, table, regression, left, ends, given[part]))
         return tests
 
     def _pairs(
         self,
         features: Features,
+        table: Tabulated,
         regression: Regression,
         left: Sequence[Residuals],
         ends: tuple[Tensor, Tensor],
@@ -121,7 +123,7 @@ class DoubleResidual(ConditionalTest):
             parts.append(_statistic(u, v, spread, thin_u * thin_v, regression.left)[0])
         if self.interactions and bool((given >= 0).any()):
             coarse = _Coarse(u, v, thin_u, thin_v, regression.left)
-            weighted, joint = _weighted(features, coarse, given)
+            weighted, joint = _weighted(features, table, coarse, given)
             # An edge that lives in an interaction takes its strength from there.
             is_joint = weighted < torch.stack(parts, dim=-1).amin(dim=-1)
             strength = joint.where(is_joint & (joint.value > strength.value), strength)
@@ -149,7 +151,7 @@ class _Coarse:
     shrink: Tensor
 
 
-def _weighted(features: Features, pairs: _Coarse, given: Tensor) -> tuple[Tensor, Strength]:
+def _weighted(features: Features, table: Tabulated, pairs: _Coarse, given: Tensor) -> tuple[Tensor, Strength]:
     """Return the joined log p-values and the largest strengths of the products weighted by each member."""
     log_ps, most = [], Strength.none(pairs.shrink)
     for members in given.T:
@@ -159,7 +161,7 @@ def _weighted(features: Features, pairs: _Coarse, given: Tensor) -> tuple[Tensor
         log_p = torch.full_like(pairs.shrink, torch.nan)
         if len(used):
             u, v, shrink = pairs.u[used], pairs.v[used], pairs.shrink[used]
-            w = _weights(features, members[used]).to(v.dtype)
+            w = _weights(features, table, members[used]).to(v.dtype)
             weighted = (v[..., :, None] * w[..., None, :]).flatten(2)
             log_p[used], moments = _statistic(u, weighted, None, df[used], shrink, trust=2 / 3)
             width = (pairs.thin_u + pairs.thin_v * thin_w)[used]
@@ -171,17 +173,14 @@ def _weighted(features: Features, pairs: _Coarse, given: Tensor) -> tuple[Tensor
     return cauchy_combination(stacked).masked_fill(none, torch.nan), most
 
 
-def _weights(features: Features, members: Tensor) -> Tensor:
+def _weights(features: Features, table: Tabulated, members: Tensor) -> Tensor:
     """Return the first features of one member of each set, standardised, (b, n, k)."""
     thin = features.coarse(members)
-    raw = _masked(_first(features, members, int(thin.max())), thin)
-    gram = raw.mT @ raw / raw.shape[1]
-    return raw @ whitener(gram, floor(gram.diagonal(dim1=1, dim2=2)))
-
-
-def _first(features: Features, variables: Tensor, count: int) -> Tensor:
-    """Return the first features of one variable a batch entry, (b,) to (b, n, count), in double precision."""
-    return features.phi[:, features.columns(variables)[:, :count]].permute(1, 0, 2).double()
+    index = feature_rows(features, table, members[:, None])[:, 0, : int(thin.max())]
+    index = torch.where(torch.arange(index.shape[1], device=index.device) < thin[:, None], index, ZERO)
+    gram = table.products(index, index)
+    white = whitener(gram, floor(gram.diagonal(dim1=1, dim2=2)))
+    return table.rows(index).mT @ white.to(table.value.dtype)
 
 
 def _sign(features: Features, ends: tuple[Tensor, Tensor], linear: Tensor, strength: Tensor) -> Tensor:
