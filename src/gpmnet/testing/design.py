@@ -168,7 +168,7 @@ class Designs:
         given: Tensor,
         targets: Sequence[Tensor] = (),
         table: Tabulated | None = None,
-        single: bool = False,
+        products: bool = True,
     ) -> Regression:
         """Return the regressions on a batch of conditioning sets of one shape, (b, s; -1 pads).
 
@@ -180,9 +180,9 @@ class Designs:
             functions of their indices, products.
         table : Tabulated, optional
             One that holds all members and targets.
-        single : bool
-            Whether to do with functions of single members, which where moments are kept takes no pass over the rows: enough
-            for the search, whose neighborhoods are what the tests are given, not their answer.
+        products : bool
+            Whether products may join; the search does without, since its neighborhoods are what tests are given, not their
+            answer.
 
         Notes
         -----
@@ -206,13 +206,11 @@ class Designs:
             fast = table.fast(members.continuous, slow, key.n_cosines)
             sizes = [key.n_cosines - slow, WAVES] if key.n_cosines > slow else [WAVES]
             regression = with_fast(regression, table, fast, sizes, both)
-        if single:
-            return regression
         if key.shape.n_continuous + key.n_discrete > 1:
             linear = TableBlock(table, self._additive(members, key._replace(cells=0), table, 0))
             first = torch.stack([rows[:, 0] for rows in index], dim=1)
             regression = with_indices(regression, linear, first, o.index_cosines(f.n))
-        if n_interactions(key.shape, key.degree):
+        if products and n_interactions(key.shape, key.degree):
             made = Products(table, self._factors(members, key.shape, table), key.shape, key.degree)
             regression = with_products(regression, made, both, o.choice(f.n))
         return regression

@@ -71,7 +71,7 @@ class DoubleResidual(ConditionalTest):
             return log_p
         for part in designs.batches(given, most):
             table = designs.table(given[part], torch.cat([nodes[part, None], candidates[part]], dim=1))
-            regression = designs.regress(given[part], [nodes[part]], table, single=True)
+            regression = designs.regress(given[part], [nodes[part]], table, products=False)
             for slots in torch.split(torch.arange(candidates.shape[1], device=nodes.device), _CANDIDATES):
                 log_p[part[:, None], slots] = rank(
                     features, table, regression, nodes[part], candidates[part[:, None], slots]
