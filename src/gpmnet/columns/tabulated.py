@@ -132,7 +132,9 @@ class Tabulated:
     def interacting(self, members: Tensor, degrees: int) -> Tensor:
         """Return the rows of the functions of degree 1, 2, ... of continuous members (b, c), likewise."""
         slots = torch.arange(1, degrees + 1, device=members.device)
-        return (self.start[members][..., None] + self.n_cosines + slots).flatten(1)
+        rows = self.start[members][..., None] + self.n_cosines + slots
+        rows[..., 0] = self.feature_start[members]  # all but linear, in the place of the slowest sine
+        return rows.flatten(1)
 
 
 def feature_rows(features: Features, table: Tabulated, variables: Tensor) -> Tensor:

@@ -18,17 +18,25 @@ from torch import Tensor
 
 from gpmnet.columns.tabulated import ONE, ZERO, Tabulated, slices
 from gpmnet.testing.blocks import ProductBlock, TableBlock
-from gpmnet.testing.interactions import SetShape, factors, interactions, n_interactions
+from gpmnet.testing.interactions import (
+    SetShape,
+    degrees,
+    factors,
+    highest_degree,
+    interactions,
+    n_interactions,
+)
 from gpmnet.testing.regression import Regression
 
 _CACHED = 1 << 19  # numbers that stay in a processor's cache from one step to the next
 
 
 class Choice(NamedTuple):
-    """How large |t| must be, and how many products there may be."""
+    """How large |t| must be, how many products there may be, and how many of low degree are taken in any case."""
 
     least_t: float
     most: int
+    simple: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +112,8 @@ def with_products(regression: Regression, made: Products, targets: Tensor, choic
     scale = torch.where(variance > 1e-12, variance.clamp(min=1e-12).rsqrt(), 0.0)
     own = left.square().mean(dim=2).clamp(min=1e-12).double()
     t = (moment / n * scale[:, :, None] / own.sqrt()[:, None, :]).abs().amax(dim=2) * n**0.5
+    simple = degrees(made.shape, made.degree) <= highest_degree(made.shape, choice.simple)
+    t = t.masked_fill(simple.to(t.device), torch.inf)
     most = min(choice.most, int((t > choice.least_t).sum(dim=1).max()))
     if not most:
         return regression

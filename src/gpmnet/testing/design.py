@@ -107,7 +107,8 @@ class DesignOptions(Part):
         t = self.least_t
         if t is None:
             t = min(3.0, max(2.0, 2.5 - 0.3 * math.log(n / 1000)))
-        return Choice(t, int(min(self.most_chosen, max(10, self.interaction_share * n))))
+        most = int(min(self.most_chosen, max(10, self.interaction_share * n)))
+        return Choice(t, most, most // 2)
 
     def n_interactions(self, n: int) -> int:
         """Return how many products a set may have, with n rows."""

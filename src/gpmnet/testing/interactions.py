@@ -119,6 +119,14 @@ def _columns(choices: list[list[tuple[int, int]]], degree: int) -> Iterator[tupl
                 yield (column, *rest)
 
 
+@lru_cache(maxsize=1 << 12)
+def degrees(shape: SetShape, degree: int) -> Tensor:
+    """Return the degrees of all products, in the order of `factors`."""
+    own = torch.ones(shape.n_continuous * shape.w + sum(shape.widths), dtype=torch.int64)
+    own[: shape.n_continuous * shape.w] = torch.arange(1, shape.w + 1).repeat(shape.n_continuous)
+    return torch.cat([own[index].sum(dim=1) for index in factors(shape, degree)])
+
+
 def n_interactions(shape: SetShape, degree: int) -> int:
     """Return how many products there are up to a degree."""
     return sum(len(columns) for columns in factors(shape, degree))
