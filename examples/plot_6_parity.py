@@ -35,9 +35,11 @@ print(pd.crosstab(corridor["switch_1"], corridor["lamp"]))
 print(pd.crosstab([corridor["switch_1"], corridor["switch_2"]], corridor["lamp"]))
 
 # %%
-# The local engine finds the neighbors of a variable one at a time, so a triple without any pairwise trace gives
-# it nothing to start from. The deep engine fits one model to all variables at once, and takes longer for it (here with
-# fewer training steps than usual, which is enough for five variables; a warning says that training was not at its end).
+# The local engine finds the neighbors of a variable one at a time; a triple without any pairwise trace gives that search
+# nothing to start from, so it also looks at all products of two other variables. Of four or five that only act together
+# it would find nothing. The deep engine fits one model to all variables at once, sees combinations of any number, and takes
+# longer for it (here with fewer training steps than usual, which is enough for five variables; a warning says that training
+# was not at its end).
 
 engines = {
     "local": GPM("local", fdr=0.01, random_state=0),

@@ -2,12 +2,13 @@ r"""Design matrices of conditioning sets, and ridge regressions on them.
 
 The design matrix of a set S is
 
-.. math:: F(x_S) = [\,z_k,\ \cos m\pi u_k\ (m = 1..W)\,]_{k \in S\ \text{continuous}},\ [\text{indicators}],\
-          [\text{interactions}]
+.. math:: F(x_S) = [\,z_k,\ \cos m\pi u_k\ (m = 1..16)\,]_{k \in S\ \text{continuous}},\ [\text{indicators}],\
+          [\text{what the targets ask for}]
 
 with one indicator per configuration of the discrete members where their joint table is small against the rows
-(the regression is then exact), and one per level otherwise; for what several members say together see `interactions`.
-All sets of one shape are regressed in one batch.
+(the regression is then exact), and one per level otherwise. What the variables that are regressed ask for: faster functions of
+a member, functions of their indices (`indices`), products of functions of several members (`chosen`, `interactions`). All sets
+of one shape are regressed in one batch.
 """
 
 from __future__ import annotations
@@ -47,12 +48,15 @@ class DesignOptions(Part):
         Of these, the ones that every set has; the rest join where what is left shows a sign of them.
     n_index : int or None
         Cosines of the index of a target, see `indices`; None is n / 50, between 2 and 8; 0 leaves it out.
-    most_interactions : int
-        Products of functions of several members of a set that are looked at.
-    least_t : float
-        Those that say this much about an end, in standard errors, join the design ...
+    most_interactions : int or None
+        Products of functions of several members of a set that are looked at; None is n / 5, between 200 and 400.
+    least_t : float or None
+        Those that say this much about an end, in standard errors, join the design; None is 2.5 for 1,000 rows and 0.3 less for
+        e times as many, between 2 and 3 ...
     interaction_share : float
-        ... but no more of them than this share of the rows, ten at least.
+        ... but no more of them than this share of the rows, ten at least ...
+    most_chosen : int
+        ... and no more than this; half of these places go to the simplest products whatever they say.
     ridge : float
         Penalty relative to the variance of a standardised column.
     rows_per_cell : int
@@ -65,10 +69,10 @@ class DesignOptions(Part):
     most_cosines: int = 128
     n_slow: int = 16
     n_index: int | None = None
-    most_chosen: int = 128
     most_interactions: int | None = None
     least_t: float | None = None
     interaction_share: float = 0.1
+    most_chosen: int = 128
     ridge: float = 1e-3
     rows_per_cell: int = 10
     most_cells: int = 256

@@ -64,7 +64,10 @@ class DoubleResidual(ConditionalTest):
         check_type(self, "interactions", bool)
 
     def rank(self, designs: Designs, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
-        """Return log p-values (B, C) of each node (B,) against its candidates (B, C; -1 pads) given its set (B, s)."""
+        """Return log p-values (B, C) of each node (B,) against its candidates (B, C; -1 pads) given its set (B, s).
+
+        From moments; see `gpmnet.testing.ranking`.
+        """
         features, most = designs.features, budget(designs.features.device)
         log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=nodes.device)
         if not candidates.shape[1]:
@@ -81,7 +84,8 @@ class DoubleResidual(ConditionalTest):
     def pairs(self, designs: Designs, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
         """Return the full test of pairs (B,) given sets (B, s; -1 pads).
 
-        Time O(B n (p^2 + q^2)) with q = K_i K_j; memory O(n (p + q)) per pair in a batch.
+        Time that of `Designs.regress`, and O(B n (p K + q^2)) with q = K_i K_j; memory O(n (K + q)) per pair in a batch, and
+        `budget` numbers of designs.
         """
         features, most = designs.features, budget(designs.features.device)
         tests = PairTests.unknown(len(first), first.device)
