@@ -36,11 +36,13 @@ def test_rows_are_the_functions_of_the_variables(features):
         for m in range(1, 8):
             np.testing.assert_allclose(rows[m], standard(np.cos(m * np.pi * ndtr(z))), atol=1e-9)
         slowest = 0.8 * np.pi / float(features.scores[:, features.score_start[0]].max())
-        waves = table.rows(table.interacting(torch.tensor([[v]]), WAVES))[0].numpy()
+        waves = table.rows(table.fast(torch.tensor([[v]]), 7, 7)[0])[0].numpy()
         for k in range(1, WAVES // 2 + 1):
             np.testing.assert_allclose(waves[2 * k - 2], standard(np.sin(k * slowest * z)), atol=1e-9)
             np.testing.assert_allclose(waves[2 * k - 1], standard(np.cos(k * slowest * z)), atol=1e-9)
         own = table.rows(feature_rows(features, table, torch.tensor([[v]]))[:, 0])[0]
+        factors = table.rows(table.interacting(torch.tensor([[v]]), 4))[0]
+        torch.testing.assert_close(factors, torch.cat([own[:1], torch.as_tensor(waves[1:4])]))
         torch.testing.assert_close(own, features.of(torch.tensor([v]))[0].T)
     levels = table.rows(feature_rows(features, table, torch.tensor([[1]]))[:, 0])[0]
     np.testing.assert_allclose(

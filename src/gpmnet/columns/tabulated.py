@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gpmnet.columns.features import Features
 from gpmnet.columns.functions import Scores, cosines, waves
+from gpmnet.parallel import side_by_side
 from gpmnet.table.encode import normal_quantiles
 
 _DOUBLE_UP_TO = (
@@ -16,7 +17,7 @@ _DOUBLE_UP_TO = (
 )  # rows; beyond, a pass over them takes as long as memory takes, and sums average rounding out
 _MOST = 1 << 29  # numbers of a table
 _MOST_ROWS = 1 << 13  # rows of a table whose moments are kept
-_STRIP = 1 << 10  # rows whose moments are computed at a time
+_STRIP = 1 << 9  # rows whose moments are computed at a time
 _ROWS = 1 << 13  # rows of the data summed up in the table's precision; sums of sums are double
 WAVES = 16
 """Waves in z of each continuous variable, of which products are made."""
@@ -174,17 +175,29 @@ def slices(n: int, size: int) -> list[slice]:
 
 def moments(value: Tensor) -> Tensor:
     """Return the mean products (D, D) of the rows of a table (D, n); half of them are computed."""
-    count, n = value.shape
+    count = len(value)
     gram = value.new_empty((count, count))
-    for strip in slices(count, _STRIP):
-        total = torch.zeros(
-            (strip.stop - strip.start, count - strip.start), dtype=torch.float64, device=value.device
-        )
-        for at in slices(n, _ROWS):
-            total += value[strip, at] @ value[strip.start :, at].T
-        gram[strip, strip.start :] = (total / n).to(value.dtype)
-        gram[strip.start :, strip] = gram[strip, strip.start :].T.clone()
+    strips = slices(count, _STRIP)
+    strips = strips[::2] + strips[1::2]  # the later, the shorter
+
+    def some(part: slice) -> list[Tensor]:
+        return [_strip(value, strip) for strip in strips[part]]
+
+    worth = len(strips) if value.device.type == "cpu" else 1
+    found = [block for part in side_by_side(some, len(strips), worth) for block in part]
+    for strip, block in zip(strips, found, strict=True):
+        gram[strip, strip.start :] = block
+        gram[strip.start :, strip] = block.T
     return gram
+
+
+def _strip(value: Tensor, strip: slice) -> Tensor:
+    """Return the mean products of some rows of a table with themselves and all later ones."""
+    size = (strip.stop - strip.start, len(value) - strip.start)
+    total = torch.zeros(size, dtype=torch.float64, device=value.device)
+    for at in slices(value.shape[1], _ROWS):
+        total += value[strip, at] @ value[strip.start :, at].T
+    return (total / value.shape[1]).to(value.dtype)
 
 
 def standardised(rows: Tensor) -> Tensor:

@@ -242,7 +242,7 @@ class LocalEngine(Engine):
         functions = o.functions[: max(1, problem.n - 2)]  # no more than the rows can tell apart
         dtype = torch.float64 if small else torch.float32
         features = build_features(problem.encoded, functions, problem.device, dtype)
-        test = BoundTest(o.test, Designs(features, o.design))
+        test = BoundTest(o.test, Designs(features, o.design).tabulated())
         most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)

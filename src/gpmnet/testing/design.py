@@ -6,9 +6,9 @@ The design matrix of a set S is
           [\text{what the targets ask for}]
 
 with one indicator per configuration of the discrete members where their joint table is small against the rows
-(the regression is then exact), and one per level otherwise. What the variables that are regressed ask for: faster functions of
-a member, functions of their indices (`indices`), products of functions of several members (`chosen`, `interactions`). All sets
-of one shape are regressed in one batch.
+(the regression is then exact), and one per level otherwise. What the variables that are regressed ask for: faster functions
+of a member, functions of their indices (`indices`), products of functions of several members (`chosen`, `interactions`). All
+sets of one shape are regressed in one batch.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class DesignOptions(Part):
     most_interactions : int or None
         Products of functions of several members of a set that are looked at; None is n / 5, between 200 and 400.
     least_t : float or None
-        Those that say this much about an end, in standard errors, join the design; None is 2.5 for 1,000 rows and 0.3 less for
-        e times as many, between 2 and 3 ...
+        Those that say this much about an end, in standard errors, join the design; None is 2.5 for 1,000 rows and 0.3 less
+        for e times as many, between 2 and 3 ...
     interaction_share : float
         ... but no more of them than this share of the rows, ten at least ...
     most_chosen : int
@@ -144,6 +144,11 @@ class Designs:
         """Cosines of each continuous variable for which tables have room."""
         f = self.features
         return self.options.room(f.n, f.levels, len(f.family))
+
+    def tabulated(self) -> Designs:
+        """Return the same with the functions of all variables computed: threads that ask at once would each compute them."""
+        _ = self._table
+        return self
 
     def table(self, members: Tensor, targets: Tensor) -> Tabulated:
         """Return a table with the functions of all that sets hold and the features of all targets; -1 is no variable."""
