@@ -214,3 +214,8 @@ def test_free_columns_fill_up_the_table():
     wide = draw("maximum", n=3, d=7)
     assert wide.names[4:] == ("free1", "free2", "free3")
     assert not wide.truth.toarray()[4:].any()
+
+
+def test_laws_do_not_share_their_noise():
+    sine, step = (draw(law).values for law in ("sine", "step"))
+    assert abs(np.corrcoef(sine[:, 2], step[:, 2])[0, 1]) < 5 / np.sqrt(N)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -183,9 +184,13 @@ def kinds_of(levels: NDArray[np.intp]) -> tuple[str, ...]:
     return tuple(np.where(levels > 0, "discrete", "continuous").tolist())
 
 
-def generators(seed: int, count: int) -> list[np.random.Generator]:
-    """Return independent generators, so that the law of a seed does not depend on how many rows are drawn."""
-    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count)]
+def generators(seed: int, count: int, name: str = "") -> list[np.random.Generator]:
+    """Return independent generators, so that the law of a seed does not depend on how many rows are drawn.
+
+    Those of different names are independent too.
+    """
+    key = [seed, zlib.crc32(name.encode())] if name else seed
+    return [np.random.default_rng(child) for child in np.random.SeedSequence(key).spawn(count)]
 
 
 def float_type(dtype: str) -> FloatType:

@@ -257,7 +257,8 @@ class Confounded(Simulator):
             raise InputError(
                 f"confounded: the law {quote(self.law)} has {named} columns; d must be at least that, got {d}"
             )
-        for_law, for_sample = generators(seed, 2)
+        # The same noise behind every law would make chance look like a property of the test.
+        for_law, for_sample = generators(seed, 2, self.law)
         z = law.confounders(for_sample, n)
         x, y = law.children(for_law, for_sample, z)
         free = for_sample.standard_normal((n, d - named))
