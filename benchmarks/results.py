@@ -52,7 +52,7 @@ TITLES = {
     ),
     "intervals": ("Intervals of strength", ["pairs_of", "neighbors", "n"]),
     "speed": (
-        "CPU seconds on simulated tables after common ones, one thread (`benchmarks/speed.py`)",
+        "CPU seconds on simulated tables after common ones, one thread (`benchmarks/speed.py`; before: commit cb1576f)",
         ["table", "state"],
     ),
     "tables": ("Tables with a known graph", ["task", "method"]),
