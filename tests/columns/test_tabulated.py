@@ -78,3 +78,23 @@ def test_a_table_never_has_more_rows_than_its_moments_have_room_for(features, mo
     )
     monkeypatch.setattr(tabulated, "_MOST", 10)
     assert Tabulated.of_all(features, 5) is None
+
+
+def test_pooled_levels_stay_apart_among_the_functions(features_of):
+    rng = np.random.default_rng(0)
+    code = np.r_[np.arange(10).repeat(16), np.arange(10, 40).repeat(4)]
+    frame = pd.DataFrame({"c": [f"level {k:02d}" for k in code], "x": rng.normal(size=len(code))})
+    features = features_of(frame)
+    assert int(features.levels[0]) == 11
+    assert int(features.fine_levels[0]) == len(code) // 8
+    table = Tabulated.of_all(features, 4)
+    first, last = table.span(0, features)
+    assert last - first == len(code) // 8 - 1
+    fine = features.fine_codes[:, 0].numpy()
+    for k, row in enumerate(table.value[first:last].numpy(), 1):
+        np.testing.assert_allclose(row, standard(1.0 * (fine == k)), atol=1e-9)
+    own = feature_rows(features, table, torch.tensor([[0]]))[0, 0]
+    assert len(own) == 10
+    assert not set(own.tolist()) & set(range(first, last))
+    for k, row in enumerate(table.rows(own).numpy(), 1):
+        np.testing.assert_allclose(row, standard(1.0 * (features.codes[:, 0].numpy() == k)), atol=1e-6)

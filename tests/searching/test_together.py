@@ -27,15 +27,19 @@ def test_what_single_features_do_not_show_is_seen(test_of, at):
     test = test_of(frame)
     allowed = ~torch.eye(4, dtype=torch.bool)
     nobody = torch.full((4, 1), -1)
-    found = unseen(test, nobody, allowed, 0.01)
+    found = unseen(test, torch.arange(4), nobody, allowed, 0.01)
     seen = found.members[0]
     assert set(seen[seen >= 0].tolist()) == causes
     assert float(found.log_p[0][seen >= 0].max()) < np.log(1e-4)
     # What may not be a neighbor is not seen, nor what a neighborhood explains.
-    assert (unseen(test, nobody, torch.zeros_like(allowed), 0.01).members < 0).all()
+    assert (unseen(test, torch.arange(4), nobody, torch.zeros_like(allowed), 0.01).members < 0).all()
     known = torch.full((4, 2), -1)
     known[0, : len(causes)] = torch.tensor(sorted(causes))
-    assert not set(unseen(test, known, allowed, 0.01).members[0].tolist()) & causes
+    assert not set(unseen(test, torch.arange(4), known, allowed, 0.01).members[0].tolist()) & causes
+    # Some of the nodes, in any order, show what they show among all.
+    some = torch.tensor([2, 0])
+    part = unseen(test, some, nobody[some], allowed[some], 0.01)
+    assert torch.equal(part.members, found.members[some])
 
 
 def test_independent_columns_show_nothing(test_of):
@@ -45,7 +49,7 @@ def test_independent_columns_show_nothing(test_of):
         frame = pd.DataFrame(rng.normal(size=(300, 6)))
         frame[6], frame[7] = rng.integers(0, 3, 300), rng.exponential(size=300) ** 3
         test = test_of(frame.set_axis(list("abcdefgh"), axis=1))
-        found = unseen(test, torch.full((8, 1), -1), ~torch.eye(8, dtype=torch.bool), 0.05)
+        found = unseen(test, torch.arange(8), torch.full((8, 1), -1), ~torch.eye(8, dtype=torch.bool), 0.05)
         count += int((found.members[:, [0, 1]] >= 0).sum())
     # Two looks at each of eight nodes, each at most 0.05.
     assert count <= 40 * 8 * 2 * 0.05

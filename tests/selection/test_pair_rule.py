@@ -22,6 +22,31 @@ def evidence(test, node, candidate, given):
     return float(test.rank(torch.tensor([node]), torch.tensor([[candidate]]), sets))
 
 
+def left(test, i, given):
+    """Return the share of what a set leaves of a variable's first features, corrected for degrees of freedom."""
+    designs = test.designs
+    f = designs.features
+    regression = designs.regress(torch.tensor([sorted(given)]), [torch.tensor([i])])
+    coarse = f.of(torch.tensor([i]))[:, :, : int(f.coarse(torch.tensor(i)))]
+    share = regression.residuals(coarse).square().sum() / coarse.square().sum()
+    return float(share / regression.left)
+
+
+def has_say(test, i, j, given, more, least):
+    if float(more.information) >= least:
+        return True
+    # Both ends together ask for columns of the regression.
+    designs = test.designs
+    regression = designs.regress(torch.tensor([sorted(given)]), [torch.tensor([i]), torch.tensor([j])])
+    f = designs.features
+    shares = []
+    for k, other in ((i, j), (j, i)):
+        coarse = f.of(torch.tensor([k]))[:, :, : int(f.coarse(torch.tensor(k)))]
+        share = regression.residuals(coarse).square().sum() / coarse.square().sum()
+        shares.append(float(share / regression.left) < 0.75 * left(test, k, {other}))
+    return all(shares)
+
+
 def by_hand(test, around, i, j):
     """The rule of the docstring, a pair and a set at a time: the answer, what each end alone would say, and the union."""
     sides, singly, informed = [], [], []
@@ -39,7 +64,7 @@ def by_hand(test, around, i, j):
                 singly.append(max(found))
                 continue
             more = one(test, i, j, given)
-            if more.information >= KAPPA * least.information:
+            if has_say(test, i, j, given, more, KAPPA * float(least.information)):
                 found.append((float(more.log_p), float(more.strength), float(more.sign)))
         sides.append(max(found))
     if around[i] - {j} == around[j] - {i}:

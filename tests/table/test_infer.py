@@ -154,3 +154,18 @@ def test_schema_speaks_json():
     assert plain["columns"][1]["levels"] == ["x", "y"]
     with pytest.raises(InputError, match="no column 'zzz'"):
         schema["zzz"]
+
+
+def test_levels_are_told_apart_where_others_are_tested_given_them():
+    rng = np.random.default_rng(0)
+    text = [f"level {k}" for k in np.minimum(rng.geometric(0.1, 1000) - 1, 60)]
+    table = load_table(pd.DataFrame({"text": text, "other": rng.normal(size=1000)}))
+    fine, codes = table.fine_codes[:, 0], table.codes[:, 0]
+    counts = pd.Series(text).value_counts()
+    assert codes.max() + 1 == 20
+    assert fine.max() == (counts > 1).sum()  # and one for those of a single row
+    spelled = pd.DataFrame({"text": text, "fine": fine})
+    assert (spelled.groupby("text")["fine"].nunique() == 1).all()
+    assert (spelled[spelled["text"].map(counts) > 1].groupby("fine")["text"].nunique() == 1).all()
+    plain = load_table(pd.DataFrame({"text": ["a", "b"] * 50, "other": rng.normal(size=100)}))
+    assert np.shares_memory(plain.fine_codes, plain.codes)

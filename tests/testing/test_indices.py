@@ -53,6 +53,22 @@ def test_single_members_and_exact_tables_have_no_index(features_of):
         assert some.n_columns == none.n_columns + added
 
 
+def test_functions_of_a_sum_of_curves_join_where_they_matter(features_of):
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(1000, 3))
+    total = (z**2).sum(axis=1)
+    frame = np.column_stack([total + 0.5 * rng.normal(size=1000), rng.normal(size=1000), z])
+    designs = Designs(features_of(frame), DesignOptions(most_interactions=0))
+    bent = torch.tensor(np.tanh(total - 3))[None, :, None]
+    errors, columns = [], []
+    for target in ([0], [1]):
+        regression = designs.regress(torch.tensor([[2, 3, 4]]), [torch.tensor(target)])
+        errors.append(float(regression.residuals(bent).square().mean()))
+        columns.append(regression.n_columns)
+    assert errors[0] < 0.3 * errors[1]
+    assert columns[0] > columns[1]  # noise asks for nothing
+
+
 @pytest.mark.parametrize("bend", [lambda s: s, np.tanh])
 def test_pairs_that_a_sum_of_four_joins_are_not_rejected_given_the_four(test_of, bend):
     """Without the index nearly all are: their features bend with the sum, and products cannot follow."""

@@ -47,6 +47,9 @@ class Features:
         Codes of the discrete variables, zero for the others.
     levels : Tensor of shape (d,)
         Number of levels, zero for continuous variables.
+    fine_codes : Tensor of shape (n, d)
+    fine_levels : Tensor of shape (d,)
+        The same before rare levels were pooled: what the tests condition on.
     """
 
     names: tuple[str, ...]
@@ -60,6 +63,8 @@ class Features:
     score_width: Tensor
     codes: Tensor
     levels: Tensor
+    fine_codes: Tensor
+    fine_levels: Tensor
 
     @property
     def n(self) -> int:
@@ -141,12 +146,10 @@ def build_features(encoded: Encoded, family: Family, device: str, dtype: torch.d
     phi, scores = blocks.empty(encoded.n_rows, device, dtype)
     _write_discrete(encoded, blocks, phi, scores)
     mid_scores = _write_continuous(encoded, family, blocks, phi, scores)
-    codes = torch.zeros(
-        (encoded.n_rows, d), dtype=torch.int64 if discrete.any() else torch.int8, device=device
-    )
-    codes[:, torch.as_tensor(np.flatnonzero(discrete))] = torch.as_tensor(
-        encoded.codes.astype(np.int64), device=device
-    ).to(codes.dtype)
+    fine_levels = levels.copy()
+    fine_levels[discrete] = encoded.n_fine_levels
+    codes = _among_all(encoded.codes, discrete, device)
+    pooled = bool((fine_levels > levels).any())
     return Features(
         names=encoded.names,
         family=family,
@@ -159,7 +162,18 @@ def build_features(encoded: Encoded, family: Family, device: str, dtype: torch.d
         score_width=torch.as_tensor(blocks.score_width, device=device),
         codes=codes,
         levels=torch.as_tensor(levels, device=device),
+        fine_codes=_among_all(encoded.fine_codes, discrete, device) if pooled else codes,
+        fine_levels=torch.as_tensor(fine_levels, device=device),
     )
+
+
+def _among_all(codes: NDArray[np.int16], discrete: NDArray[np.bool_], device: str) -> Tensor:
+    """Return the codes of the discrete variables among all d, (n, d), zero for the others."""
+    dtype = torch.int64 if discrete.any() else torch.int8
+    found = torch.zeros((len(codes), len(discrete)), dtype=dtype, device=device)
+    at = torch.as_tensor(np.flatnonzero(discrete))
+    found[:, at] = torch.as_tensor(codes.astype(np.int64), device=device).to(dtype)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,9 +34,9 @@ class Tabulated:
     ----------
     value : Tensor of shape (D, n)
         A row of zeros, a row of ones; for each continuous variable that sets may hold its score z, W cosines of its rank
-        and some waves in z, centred with unit variance; for each discrete one its indicators likewise; and the features
-        of each continuous variable as they are (those of a discrete one are its indicators). In single precision where
-        there are many rows; sums of products are double.
+        and some waves in z, centred with unit variance; for each discrete one the indicators of its fine levels likewise;
+        and the features of each continuous variable as they are. Those of a discrete one are its indicators, which it
+        has twice only if levels were pooled. In single precision where there are many rows; sums of products are double.
     start, feature_start : Tensor of shape (d,)
         First row of the functions and of the features of each variable, 0 where the table has none.
     n_cosines : int
@@ -63,16 +63,18 @@ class Tabulated:
         start, feature_start = (torch.zeros(d, dtype=torch.int64, device=f.device) for _ in range(2))
         discrete = torch.unique(torch.cat([members, targets]))
         discrete = discrete[f.is_discrete[discrete]]
+        pooled = discrete[f.fine_levels[discrete] > f.levels[discrete]]
         members, targets = members[~f.is_discrete[members]], targets[~f.is_discrete[targets]]
         first = 2
         for variables, size, where in (
             (members, torch.full_like(members, 1 + n_cosines + WAVES), start),
             (targets, f.width[targets], feature_start),
-            (discrete, f.width[discrete], start),
+            (discrete, f.width[discrete], feature_start),
+            (pooled, f.fine_levels[pooled] - 1, start),
         ):
             where[variables] = first + torch.cumsum(size, dim=0) - size
             first += int(size.sum())
-        feature_start[discrete] = start[discrete]
+        start[discrete] = torch.where(start[discrete] > 0, start[discrete], feature_start[discrete])
         dtype = torch.float32 if f.n > _DOUBLE_UP_TO else f.phi.dtype
         value = torch.zeros((first, f.n), dtype=dtype, device=f.device)
         value[ONE] = 1.0
@@ -80,29 +82,37 @@ class Tabulated:
             _write_functions(
                 f, part, n_cosines, value[start[part[0]] :][: len(part) * (1 + n_cosines + WAVES)]
             )
-        for variables, where in ((targets, feature_start), (discrete, start)):
+        for variables in (targets, discrete):
             for part in _parts(variables, f.n):
                 columns = f.columns(part)
                 columns = columns[columns < f.phi.shape[1] - 1]
-                block = value[where[part[0]] :][: len(columns)]
+                block = value[feature_start[part[0]] :][: len(columns)]
                 block[:] = f.phi[:, columns].T
                 if variables is discrete:
                     standardised(block)
+        for variable in pooled.tolist():
+            block = value[start[variable] :][: int(f.fine_levels[variable]) - 1]
+            block[:] = torch.arange(1, len(block) + 1, device=f.device)[:, None] == f.fine_codes[:, variable]
+            standardised(block)
         gram = moments(value) if keep and len(value) <= _MOST_ROWS else None
         return cls(value, start, feature_start, n_cosines, gram)
 
     @classmethod
     def of_all(cls, features: Features, n_cosines: int) -> Tabulated | None:
         """Return the functions of all variables, None where they are too many."""
-        if table_numbers(features.n, features.levels, n_cosines, len(features.family)) > _MOST:
+        f = features
+        pooled = f.fine_levels[f.fine_levels > f.levels] - 1
+        numbers = table_numbers(f.n, f.levels, n_cosines, len(f.family)) + f.n * int(pooled.sum())
+        if numbers > _MOST:
             return None
-        everyone = torch.arange(features.d, device=features.device)
-        return cls.of(features, n_cosines, everyone, everyone, keep=True)
+        everyone = torch.arange(f.d, device=f.device)
+        return cls.of(f, n_cosines, everyone, everyone, keep=True)
 
     def span(self, variable: int, features: Features) -> tuple[int, int]:
         """Return the first row of the functions of a variable and the one after the last."""
         first = int(self.start[variable])
-        wide = int(features.width[variable]) if features.is_discrete[variable] else 1 + self.n_cosines + WAVES
+        fine = int(features.fine_levels[variable])
+        wide = fine - 1 if fine else 1 + self.n_cosines + WAVES
         return first, first + wide
 
     def rows(self, index: Tensor, at: slice = slice(None)) -> Tensor:

@@ -20,14 +20,17 @@ from gpmnet.nodes.surfaces import SurfaceCollector
 from gpmnet.parts import Part
 from gpmnet.progress import Progress
 from gpmnet.searching.candidates import (
+    Apart,
     Constraints,
     ScreenOptions,
     close_pairs,
     search_all_pairs,
+    search_apart,
     search_screened,
 )
 from gpmnet.searching.near_copies import near_copies
 from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions
+from gpmnet.selection.apart import Asked
 from gpmnet.selection.joint import JointRule, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.two_ended import TwoEnded
@@ -184,6 +187,7 @@ class Searched:
     limits: Limits
     n_rounds: int
     stops: tuple[Stop, ...]
+    apart: Apart | None = None
 
 
 @dataclass(frozen=True)
@@ -257,9 +261,12 @@ class LocalEngine(Engine):
         first, second = close_pairs(found, constraints.required, alpha)
         # Ten times that: Benjamini-Hochberg at 0.05 gets there with twenty neighbors a node.
         limits = Limits(min(10 * alpha, max(problem.alpha, o.alpha_report)), most)
+        apart = search_apart(test, settings, found, problem.progress) if small else None
         cap = f"most_neighbors={most}" if most == o.most_neighbors else f"{problem.n:,} rows allow {most}"
         stops = _stops(found, cap)
-        return Searched(test, found.members, found.candidates, first, second, limits, found.n_rounds, stops)
+        return Searched(
+            test, found.members, found.candidates, first, second, limits, found.n_rounds, stops, apart
+        )
 
     def test_pairs(self, searched: Searched, progress: Progress) -> PairTests:
         """Return the full tests of the pairs that came close."""
@@ -270,7 +277,11 @@ class LocalEngine(Engine):
                 break
             progress("test", int(part[0]), count)
             ends = searched.first[part], searched.second[part]
-            tests.put(part, self.options.rule(searched.test, searched.members, *ends, searched.limits))
+            found = self.options.rule(searched.test, searched.members, *ends, searched.limits)
+            if searched.apart is not None:
+                asked = Asked(searched.test, searched.members, searched.apart, searched.limits)
+                found = asked.again(found, *ends)
+            tests.put(part, found)
         progress("test", count, count)
         return tests
 

@@ -13,7 +13,7 @@ from gpmnet.progress import Progress
 from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, search
 from gpmnet.searching.screen import Hits, candidate_lists, panels, residual_panels, screen
 from gpmnet.searching.together import unseen
-from gpmnet.testing.base import BoundTest, distinct, trimmed
+from gpmnet.testing.base import BoundTest, distinct, trimmed, widened
 from gpmnet.testing.residuals import whitened_residuals
 
 _LOOKS = 2  # for what single features do not show
@@ -44,18 +44,73 @@ def search_all_pairs(
     a, b = constraints.forbidden.T
     candidates[a, b] = candidates[b, a] = -1
     everyone, start = torch.arange(d, device=device), constraints.start(d)
-    found = search(test, everyone, candidates, options, start, _phase(progress, "search"))
-    kept = torch.full((d, 0), -1, dtype=torch.int64, device=device) if start is None else start
+    return _search_and_look(test, everyone, candidates, options, start, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """Neighborhoods of nodes that were searched without the neighbor that says most about each.
+
+    An effect of the same causes may say so much about a node that they go unseen beside it, and hide between the two.
+
+    Attributes
+    ----------
+    partner : Tensor of shape (d,)
+        The neighbor that was left out, -1 for none.
+    members : Tensor of shape (d, s)
+        Neighbors, -1 pads.
+    """
+
+    partner: Tensor
+    members: Tensor
+
+
+def search_apart(test: BoundTest, options: SearchOptions, found: Neighborhoods, progress: Progress) -> Apart:
+    """Return what the search finds for each node without the member that has the smallest p-value given the others.
+
+    The other members stay; at most half as many as a neighborhood may have join them.
+    """
+    member = (found.candidates[:, :, None] == found.members[:, None, :]).any(dim=2) & (found.candidates >= 0)
+    at = torch.where(member, found.log_p, torch.inf).argmin(dim=1)
+    partner = found.candidates.gather(1, at[:, None])[:, 0].masked_fill(~member.any(dim=1), -1)
+    members = torch.full_like(found.members, -1)
+    nodes = (partner >= 0).nonzero()[:, 0]
+    if len(nodes):
+        candidates, start = (
+            torch.where(x[nodes] == partner[nodes, None], -1, x[nodes])
+            for x in (found.candidates, found.members)
+        )
+        fewer = replace(options, most_members=-(-options.most_members // 2))
+        later = _search_and_look(test, nodes, candidates, fewer, start, progress)
+        members = widened(members, max(members.shape[1], later.members.shape[1]))
+        members[nodes] = widened(later.members, members.shape[1])
+    return Apart(partner, members)
+
+
+def _search_and_look(
+    test: BoundTest,
+    nodes: Tensor,
+    candidates: Tensor,
+    options: SearchOptions,
+    start: Tensor | None,
+    progress: Progress,
+) -> Neighborhoods:
+    """Search, look for what single features do not show, and search again with that."""
+    m, device = len(nodes), nodes.device
+    found = search(test, nodes, candidates, options, start, _phase(progress, "search"))
+    kept = torch.full((m, 0), -1, dtype=torch.int64, device=device) if start is None else start
+    allowed = torch.zeros((m, test.designs.features.d + 1), dtype=torch.bool, device=device)
+    allowed = allowed.scatter_(1, candidates % allowed.shape[1], True)[:, :-1]
     for _ in range(_LOOKS):
-        more = unseen(test, found.members, candidates >= 0, options.alpha_enter)
-        nodes = ((more.members >= 0).any(dim=1) & ~found.is_full).nonzero()[:, 0]
-        if not len(nodes):
+        more = unseen(test, nodes, found.members, allowed, options.alpha_enter)
+        at = ((more.members >= 0).any(dim=1) & ~found.is_full).nonzero()[:, 0]
+        if not len(at):
             break
         kept = torch.cat([kept, more.members], dim=1)
-        fixed = distinct(kept[nodes])
+        fixed = distinct(kept[at])
         options = replace(options, most_members=max(0, options.most_members - more.members.shape[1]))
-        later = search(test, nodes, candidates[nodes], options, fixed, _phase(progress, "search again"))
-        found = found.replaced(nodes, candidates, later).with_evidence(more.members, more.log_p)
+        later = search(test, nodes[at], candidates[at], options, fixed, _phase(progress, "search again"))
+        found = found.replaced(at, candidates, later).with_evidence(more.members, more.log_p)
     return found
 
 

@@ -29,9 +29,9 @@ class Unseen:
 
     Attributes
     ----------
-    members : Tensor of shape (d, 3)
+    members : Tensor of shape (m, 3)
         For each node a neighbor that acts fast and two that act together, -1 for none.
-    log_p : Tensor of shape (d, 3)
+    log_p : Tensor of shape (m, 3)
         Log p-values of these signs, corrected for the number of comparisons.
     """
 
@@ -39,21 +39,23 @@ class Unseen:
     log_p: Tensor
 
 
-def unseen(test: BoundTest, members: Tensor, allowed: Tensor, alpha: float) -> Unseen:
-    """Return what neighborhoods (d, s; -1 pads) leave to be seen.
+def unseen(test: BoundTest, nodes: Tensor, members: Tensor, allowed: Tensor, alpha: float) -> Unseen:
+    """Return what neighborhoods (m, s; -1 pads) of nodes (m,) leave to be seen.
 
-    `allowed`, (d, d) of bool, says who may be whose neighbor. Time n D d K for a table of D rows and K features, and
-    n f^2 d K for products of f features, which are left out where that is too much.
+    `allowed`, (m, d) of bool, says who may be whose neighbor. Time n D m K for a table of D rows and K features, and
+    n f^2 m K for products of f features, which are left out where that is too much.
     """
     features = test.designs.features
-    d, device = features.d, features.device
+    m, d, device = len(nodes), features.d, features.device
     everyone = torch.arange(d, device=device)
     table = test.designs.table(everyone, everyone)
     width = int(features.width.max())
-    left = table.value.new_zeros((d, width, features.n))
-    for nodes, residual in whitened_residuals(test.designs, everyone, trimmed(members)):
-        left[nodes, : residual.shape[2]] = residual.mT.to(left.dtype)
-    inside = torch.zeros((d, d + 1), dtype=torch.bool, device=device)
+    left = table.value.new_zeros((m, width, features.n))
+    place = torch.empty_like(everyone)
+    place[nodes] = torch.arange(m, device=device)
+    for some, residual in whitened_residuals(test.designs, nodes, trimmed(members)):
+        left[place[some], : residual.shape[2]] = residual.mT.to(left.dtype)
+    inside = torch.zeros((m, d + 1), dtype=torch.bool, device=device)
     inside.scatter_(1, torch.where(members >= 0, members, d), True)
     open_ = allowed & ~inside[:, :d]
     fast = _fast(table, test, left, open_, alpha)
@@ -66,10 +68,10 @@ def unseen(test: BoundTest, members: Tensor, allowed: Tensor, alpha: float) -> U
 def _fast(table: Tabulated, test: BoundTest, left: Tensor, open_: Tensor, alpha: float) -> Unseen:
     """Return the one variable of which a node shows the clearest sign in any kept function."""
     features = test.designs.features
-    d, k, n = left.shape
-    t = (left.flatten(0, 1) @ table.value.T).abs().reshape(d, k, -1).amax(dim=1) / n**0.5  # (d, D)
-    found = t.new_full((d, d), 0.0)
-    for j in range(d):
+    m, k, n = left.shape
+    t = (left.flatten(0, 1) @ table.value.T).abs().reshape(m, k, -1).amax(dim=1) / n**0.5  # (m, D)
+    found = t.new_full((m, features.d), 0.0)
+    for j in range(features.d):
         first, last = table.span(j, features)
         found[:, j] = t[:, first:last].amax(dim=1)
     best, at = found.masked_fill(~open_, 0.0).max(dim=1)
@@ -83,21 +85,21 @@ def _together(
 ) -> Unseen:
     """Return the two variables of which a node shows the clearest sign in products of their features."""
     features = test.designs.features
-    d, k, n = left.shape
-    device = left.device
-    best, pair = torch.zeros(d, dtype=left.dtype, device=device), torch.full((d, 2), -1, device=device)
+    m, k, n = left.shape
+    d, device = features.d, left.device
+    best, pair = torch.zeros(m, dtype=left.dtype, device=device), torch.full((m, 2), -1, device=device)
     rows = feature_rows(features, table, torch.arange(d, device=device)[:, None])[:, 0, :_FEATURES]
     owner = torch.arange(d, device=device)[:, None].expand_as(rows)[rows > 0]
     columns = table.value[rows[rows > 0]]
-    if n * float(len(columns)) ** 2 * d * k > _MOST or d < 3:
-        return Unseen(pair, torch.zeros((d, 2), dtype=torch.float64, device=device))
+    if n * float(len(columns)) ** 2 * m * k > _MOST or d < 3:
+        return Unseen(pair, torch.zeros((m, 2), dtype=torch.float64, device=device))
     flat = left.flatten(0, 1)
     for a in range(d - 1):
         mine, others = columns[owner == a], columns[owner > a]
         value = (mine[:, None] * others[None]).flatten(0, 1)
         value -= value.mean(dim=1, keepdim=True)
         value /= value.square().mean(dim=1, keepdim=True).sqrt().clamp(min=1e-6)
-        t = (value @ flat.T).abs().reshape(-1, d, k).amax(dim=2) / n**0.5  # (products, d)
+        t = (value @ flat.T).abs().reshape(-1, m, k).amax(dim=2) / n**0.5  # (products, m)
         who = owner[owner > a].repeat(len(mine))
         seen = inside[:, a][None, :] & inside[:, who].T  # the regression has their products already
         t = t.masked_fill(seen | ~(allowed[:, a][None, :] & allowed[:, who].T), 0.0)

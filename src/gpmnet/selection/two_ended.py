@@ -15,11 +15,10 @@ loses what close relatives of one end take away. The p-value is the Cauchy combi
 where both ends' sets are the same, it is the one test given them. What neither guards against: neighbors that both ends
 missed, and several that only the union would bring back where it has no say.
 
-Two kinds of larger set have no say. One that leaves less than a share kappa of the information
-:math:`(n - df_S)\, E[V_i(x_S) V_j(x_S)]` that :math:`N(i)` leaves: beside what all but determines an end everything looks
-independent. And :math:`N(i) \cup \{k\}` with a k that cannot be what was missed: if k explains why j depends on i given
-:math:`N(i)`, it says at least as much about i as j does (data-processing inequality); with less than half of j's evidence
-it is not tried.
+Two kinds of larger set have no say. One that leaves less than a share kappa of the information that :math:`N(i)` leaves
+and does not explain both ends (`say`): beside what all but determines an end everything looks independent. And
+:math:`N(i) \cup \{k\}` with a k that cannot be what was missed: if k explains why j depends on i given :math:`N(i)`, it says
+at least as much about i as j does (data-processing inequality); with less than half of j's evidence it is not tried.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from torch import Tensor
 
 from gpmnet.checks import check_number
 from gpmnet.selection.pair_rule import Limits, PairRule, ends, same, union
+from gpmnet.selection.say import has_say
 from gpmnet.testing.base import BoundTest, PairTests
 from gpmnet.testing.p_values import cauchy_combination
 
@@ -115,15 +115,15 @@ class TwoEnded(PairRule):
         row, slot = (fresh[at] & (evidence[:, 1:] <= _RIVAL * evidence[:, :1])).nonzero(as_tuple=True)
         united = unions.tests_of(at)
         pair, found = at[row], united.take(row)
+        larger = torch.cat([end.own[pair], end.other[pair, slot][:, None]], dim=1)
         # With one member alone the larger set is the union, which has been tested where it fits.
         new = (~unions.fits[pair] | (fresh[pair].sum(dim=1) > 1)).nonzero()[:, 0]
         if len(new):
             which = pair[new]
-            larger = torch.cat([end.own[which], end.other[which, slot[new]][:, None]], dim=1)
-            found.put(new, test.pairs(end.node[which], end.partner[which], larger))
-        _keep_largest(alone, pair, _informed(found, least[pair]))
+            found.put(new, test.pairs(end.node[which], end.partner[which], larger[new]))
+        _keep_largest(alone, pair, _informed(test, end.take(pair), larger, found, least[pair]))
         joined = alone.copy()
-        _keep_largest(joined, at, _informed(united, least[at]))
+        _keep_largest(joined, at, _informed(test, end.take(at), unions.sets[at], united, least[at]))
         return alone, joined, least
 
 
@@ -201,10 +201,10 @@ def _combined(r: PairTests, q: PairTests) -> PairTests:
     return _smaller(r, q).with_log_p(log_p)
 
 
-def _informed(tests: PairTests, least: Tensor) -> PairTests:
-    """Return tests in which those with too little information, or none at all, have log p-value -inf."""
-    silent = tests.log_p.isnan() | (tests.information < least)
-    return tests.with_log_p(tests.log_p.masked_fill(silent, -torch.inf))
+def _informed(test: BoundTest, end: _End, sets: Tensor, tests: PairTests, least: Tensor) -> PairTests:
+    """Return tests given sets (B, s) in which those without a say, or not done, have log p-value -inf."""
+    say = has_say(test, (end.node, end.partner), sets, tests, least)
+    return tests.with_log_p(tests.log_p.masked_fill(~say, -torch.inf))
 
 
 def _keep_largest(best: PairTests, pair: Tensor, tests: PairTests) -> None:

@@ -36,6 +36,8 @@ class Encoded:
         0..n-1 in every column.
     codes : ndarray of int16, shape (n, number of discrete variables)
     n_levels : ndarray of int, shape (number of discrete variables,)
+    fine_codes : ndarray of int16, shape (n, number of discrete variables)
+        Codes before levels were pooled: what tests are given.
     tied : ndarray of int, shape (t,)
         Which columns of `ranks` had ties.
     groups : ndarray of int32, shape (n, t)
@@ -47,6 +49,7 @@ class Encoded:
     ranks: NDArray[np.int32]
     codes: NDArray[np.int16]
     n_levels: NDArray[np.intp]
+    fine_codes: NDArray[np.int16]
     tied: NDArray[np.intp]
     groups: NDArray[np.int32]
 
@@ -54,6 +57,12 @@ class Encoded:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.ranks)
+
+    @property
+    def n_fine_levels(self) -> NDArray[np.intp]:
+        """Levels of the fine codes, shape (number of discrete variables,)."""
+        found: NDArray[np.intp] = self.fine_codes.max(axis=0, initial=0).astype(np.intp) + 1
+        return np.maximum(self.n_levels, found)
 
     @property
     def scores(self) -> NDArray[np.float32]:

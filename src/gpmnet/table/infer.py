@@ -19,14 +19,15 @@ The rules, in the order they are tried, for a column with m values of which u ar
    d. otherwise discrete.
 
 Levels: at most 20 (and at most a tenth of the rows); a level needs 5 rows, or one in a thousand if that is
-more. The rest is pooled into "other", or joins a neighbor where the levels have an order.
+more. The rest is pooled into "other", or joins a neighbor where the levels have an order; where other variables are
+tested given the column, all levels that the rows can tell apart count (`fine_codes`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ FEW_VALUES = 5
 ORDINAL_VALUES = 20
 MAX_LEVELS = 20
 MIN_ROWS_PER_LEVEL = 5
+FINE_LEVELS = 128
 _ID_NAME = re.compile(r"(?i:^(?:.*[\s_.-])?(?:id|uuid|guid|rowid)$|^(?:row|index|unnamed: 0)$)|[a-z]I[Dd]$")
 _SENTENCE = re.compile(r"(?:\S+\s+){3,}\S*[.!?]")
 _LARGEST_EXACT = 2.0**53  # beyond it, not every whole number is a float
@@ -78,6 +80,8 @@ class Coded:
     codes: NDArray[np.int16]
     levels: tuple[str, ...]
     notes: tuple[str, ...]
+    fine: NDArray[np.int16] | None = None
+    """Codes before levels were pooled, where they were; see `fine_codes`."""
 
 
 def number_facts(numbers: NDArray[np.floating], columns_per_block: int = 2048) -> NumberFacts:
@@ -319,7 +323,26 @@ def pool(name: str, coded: Coded, m: int, forced: bool, ordered: bool) -> Coded:
     if keep.sum() < (2 if ordered else 1) or (np.count_nonzero(~keep) == 1 and not ordered):
         # One rare level cannot be pooled with itself, and all of them would leave no variation: they stay.
         return Coded(coded.codes, coded.levels, (_rare(coded, np.flatnonzero(~keep), need),))
-    return _merge_ordered(coded, keep) if ordered else _merge_other(coded, keep, counts)
+    merged = _merge_ordered(coded, keep) if ordered else _merge_other(coded, keep, counts)
+    return replace(merged, fine=fine_codes(coded.codes, counts))
+
+
+def fine_codes(codes: NDArray[np.int16], counts: NDArray[np.intp]) -> NDArray[np.int16]:
+    """Return the codes that a column is conditioned on: as many levels as the rows can tell apart.
+
+    What pooled levels hide of a common cause would join its effects. Levels of a single row explain nothing and share
+    one code, as do those beyond an eighth of the rows or `FINE_LEVELS`.
+
+    >>> fine_codes(np.array([0, 0, 1, 2, 3, 3], dtype=np.int16), np.array([20, 1, 1, 8]))
+    array([0, 0, 2, 2, 1, 1], dtype=int16)
+    """
+    ranking = np.argsort(-counts, kind="stable")
+    most = max(2, min(FINE_LEVELS, int(counts.sum()) // 8))
+    own = ranking[: most - 1][counts[ranking[: most - 1]] > 1]
+    lookup = np.full(len(counts) + 1, len(own), dtype=np.int16)
+    lookup[own] = np.arange(len(own))
+    lookup[-1] = -1
+    return lookup[codes]
 
 
 def _rare(coded: Coded, dropped: NDArray[np.intp], need: int) -> str:

@@ -44,14 +44,17 @@ class Table:
     numbers : ndarray of shape (n, k), float32 or float64
         Values of the variables encoded as scores, in the order of the schema.
     codes : ndarray of int16, shape (n, number of discrete variables)
+    fine_codes : ndarray of int16, shape (n, number of discrete variables)
+        The same before levels were pooled: what tests are given. As codes where none were.
     """
 
     schema: Schema
     numbers: NDArray[np.floating]
     codes: NDArray[np.int16]
+    fine_codes: NDArray[np.int16]
 
     def __post_init__(self) -> None:
-        for name in ("numbers", "codes"):
+        for name in ("numbers", "codes", "fine_codes"):
             view = getattr(self, name).view()
             view.flags.writeable = False
             object.__setattr__(self, name, view)
@@ -100,6 +103,7 @@ class Table:
             ranks=ranks,
             codes=self.codes,
             n_levels=self.n_levels[self.is_discrete],
+            fine_codes=self.fine_codes,
             tied=tied,
             groups=groups,
         )
@@ -288,7 +292,13 @@ def _build(
         column_of = {at: k for k, at in enumerate(raw.number_at.tolist())}
         parts = [positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in scored]
         numbers = np.stack(parts, axis=1) if parts else np.empty((raw.n_rows, 0))
-    codes = [coded[at].codes for at in discrete]
-    return Table(
-        schema, numbers, np.stack(codes, axis=1) if codes else np.empty((raw.n_rows, 0), dtype=np.int16)
-    )
+    chosen = [coded[at] for at in discrete]
+    codes = _side_by_side([one.codes for one in chosen], raw.n_rows)
+    fine = codes
+    if any(one.fine is not None for one in chosen):
+        fine = _side_by_side([one.codes if one.fine is None else one.fine for one in chosen], raw.n_rows)
+    return Table(schema, numbers, codes, fine)
+
+
+def _side_by_side(codes: list[NDArray[np.int16]], n: int) -> NDArray[np.int16]:
+    return np.stack(codes, axis=1) if codes else np.empty((n, 0), dtype=np.int16)

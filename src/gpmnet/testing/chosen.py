@@ -92,12 +92,11 @@ def with_fast(
     return regression.with_columns(TableBlock(table, rows.flatten(1)))
 
 
-def with_products(regression: Regression, made: Products, targets: Tensor, choice: Choice) -> Regression:
-    """Return regressions with the products that matter for targets, rows (b, q) of the table.
+def with_products(regression: Regression, made: Products, left: Tensor, choice: Choice) -> Regression:
+    """Return regressions with the products that matter for targets, of which they leave (b, q, n).
 
     Time O(b n q Q) for Q products, and that of a regression with those that are chosen.
     """
-    left = regression.left_of(made.table, targets)
     b, q, n = left.shape
     count = n_interactions(made.shape, made.degree)
     total, square = (left.new_zeros((b, count), dtype=torch.float64) for _ in range(2))

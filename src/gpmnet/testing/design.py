@@ -6,9 +6,9 @@ The design matrix of a set S is
           [\text{what the targets ask for}]
 
 with one indicator per configuration of the discrete members where their joint table is small against the rows
-(the regression is then exact), and one per level otherwise. What the variables that are regressed ask for: faster functions
-of a member, functions of their indices (`indices`), products of functions of several members (`chosen`, `interactions`). All
-sets of one shape are regressed in one batch.
+(the regression is then exact), and one per level otherwise; levels count as they were before rare ones were pooled. What
+the variables that are regressed ask for: faster functions of a member, functions of their indices (`indices`), products
+of functions of several members (`chosen`, `interactions`). All sets of one shape are regressed in one batch.
 """
 
 from __future__ import annotations
@@ -26,11 +26,16 @@ from gpmnet.checks import check_number
 from gpmnet.columns.features import Features
 from gpmnet.columns.tabulated import WAVES, ZERO, Tabulated, cosines_that_fit, feature_rows
 from gpmnet.parts import Part
-from gpmnet.testing.blocks import CellBlock, TableBlock
+from gpmnet.testing.blocks import CellBlock, DenseBlock, TableBlock
 from gpmnet.testing.chosen import Choice, Products, with_fast, with_products
-from gpmnet.testing.indices import with_indices
+from gpmnet.testing.indices import index_functions, index_of, with_signs
 from gpmnet.testing.interactions import SetShape, fitting_shape, n_interactions
 from gpmnet.testing.regression import Regression
+
+_CURVES = (
+    5  # functions of each member that make up an additive index: few, since it must not follow the noise
+)
+_FAST_INDEX = 24  # cosines of a linear index that are looked at
 
 
 @dataclass(frozen=True)
@@ -159,13 +164,14 @@ class Designs:
         n_continuous = int((self.features.levels[inside] == 0).any())
         return Tabulated.of(self.features, self._degrees(n_continuous), inside, outside)
 
-    def batches(self, given: Tensor, budget: int) -> Iterator[Tensor]:
+    def batches(self, given: Tensor, budget: int, products: bool = True) -> Iterator[Tensor]:
         """Split conditioning sets (B, s; -1 pads) into batches of one shape whose designs fit the budget.
 
-        `budget` is the number of values that a batch's designs may hold. Yields positions among the B sets.
+        `budget` is the number of values that a batch's designs may hold; without `products` they are smaller, and more of
+        them alike. Yields positions among the B sets.
         """
         groups: dict[tuple[int, ...], list[int]] = {}
-        for at, key in enumerate(self._keys(given).tolist()):
+        for at, key in enumerate(self._keys(given, products).tolist()):
             groups.setdefault(tuple(key), []).append(at)
         for key, members in groups.items():
             columns = self._key(key).n_columns()
@@ -201,7 +207,7 @@ class Designs:
         """
         f, o = self.features, self.options
         table = self.table(given, torch.stack([*targets]) if targets else given) if table is None else table
-        key = self._key(self._keys(given[:1])[0].tolist())
+        key = self._key(self._keys(given[:1], products)[0].tolist())
         members, slow = self._members(given, key), min(key.n_cosines, o.n_slow)
         regression = Regression.without_columns(len(given), f.n, o.ridge, given.device)
         regression = regression.with_columns(TableBlock(table, self._additive(members, key, table, slow)))
@@ -216,34 +222,58 @@ class Designs:
             fast = table.fast(members.continuous, slow, key.n_cosines)
             sizes = [key.n_cosines - slow, WAVES] if key.n_cosines > slow else [WAVES]
             regression = with_fast(regression, table, fast, sizes, both)
-        if key.shape.n_continuous + key.n_discrete > 1:
-            linear = TableBlock(table, self._additive(members, key._replace(cells=0), table, 0))
-            first = torch.stack([rows[:, 0] for rows in index], dim=1)
-            regression = with_indices(regression, linear, first, o.index_cosines(f.n))
+        left = None
+        if key.shape.n_continuous + key.n_discrete > 1 and o.index_cosines(f.n):
+            lines = self._additive(members, key._replace(cells=0), table, 0)
+            curves = torch.cat([lines, table.interacting(members.continuous, _CURVES)], dim=1)
+            rows = (lines, curves) if products else (lines,)
+            regression, left = self._with_indices(regression, [TableBlock(table, x) for x in rows], index)
         if products and n_interactions(key.shape, key.degree):
             made = Products(table, self._factors(members, key.shape, table), key.shape, key.degree)
-            regression = with_products(regression, made, both, o.choice(f.n))
+            left = regression.left_of(table, both) if left is None else left
+            regression = with_products(regression, made, left, o.choice(f.n))
         return regression
+
+    def _with_indices(
+        self, regression: Regression, columns: Sequence[TableBlock], targets: Sequence[Tensor]
+    ) -> tuple[Regression, Tensor | None]:
+        """Return regressions with functions of the indices of targets, rows (b, K) of a table, and what they leave of these.
+
+        The first columns make the linear indices, the second, if there are any, the additive ones. What is left is None
+        where it is not known.
+        """
+        table, few = columns[0].table, self.options.index_cosines(regression.n)
+        first = torch.stack([rows[:, 0] for rows in targets], dim=1)
+        linear, *curved = (index_of(block, first, regression.ridge) for block in columns)
+        many = max(few, min(_FAST_INDEX, regression.n // 16)) if curved else few
+        functions = index_functions(linear, many)
+        regression = regression.with_columns(DenseBlock(functions[:, :, :few].flatten(1, 2)))
+        if not curved:
+            return regression, None
+        left = regression.left_of(table, torch.cat([*targets], dim=1))
+        groups = [functions[:, :, few:], index_functions(curved[0], few)[:, :, 1:]]
+        wider = with_signs(regression, [group for group in groups if group.shape[2]], left)
+        return (regression, left) if wider is None else (wider, None)
 
     def cells(self, given: Tensor) -> Tensor:
         """Return the number of cells of the joint table of each set's discrete members, (B,)."""
-        levels = torch.where(given >= 0, self.features.levels[given.clamp(min=0)], 0)
+        levels = torch.where(given >= 0, self.features.fine_levels[given.clamp(min=0)], 0)
         return levels.clamp(min=1).double().prod(dim=1)
 
     def few_cells(self, given: Tensor) -> Tensor:
         """Return whether the joint table of each set's discrete members is small against the rows, (B,) of bool."""
         return self.cells(given) <= self.options.n_cells(self.features.n)
 
-    def _keys(self, given: Tensor) -> Tensor:
+    def _keys(self, given: Tensor, products: bool) -> Tensor:
         """Return the keys of sets (B, s) as rows of numbers, (B, 5 + s); see `_Key`."""
-        levels = torch.where(given >= 0, self.features.levels[given.clamp(min=0)], -1)
+        levels = torch.where(given >= 0, self.features.fine_levels[given.clamp(min=0)], -1)
         n_continuous, n_discrete = (levels == 0).sum(dim=1), (levels > 0).sum(dim=1)
         cells = self.cells(given)
         saturated = (n_discrete > 1) & self.few_cells(given)
         widths = (levels - 1).clamp(min=0).sort(dim=1).values
         kinds = torch.cat([n_continuous[:, None], saturated[:, None].long(), widths], dim=1)
         unique, place = torch.unique(kinds, dim=0, return_inverse=True)
-        used = [self._used(kind) for kind in unique.tolist()]
+        used = [self._used(kind) if products else _unused(kind) for kind in unique.tolist()]
         joint = torch.tensor(used, device=given.device).reshape(len(used), 1 + given.shape[1])[place]
         rounded = torch.where(saturated, _power_of_two(cells), 0)
         widest = _power_of_two(widths[:, -1] if given.shape[1] else torch.zeros_like(cells))
@@ -251,16 +281,13 @@ class Designs:
         return torch.cat([common, joint[:, 1:]], dim=1)
 
     def _used(self, kind: list[int]) -> list[int]:
-        """Return the degree of the interactions of a kind of set, and the widths of the discrete members in them.
-
-        Degree 1 and no widths where there are none: such sets need not be alike to the last column to share a batch.
-        """
+        """Return the degree of the interactions of a kind of set, and the widths of the discrete members in them."""
         n_continuous, saturated, *widths = kind
         wide = tuple(width for width in widths if width)
         whole = SetShape(n_continuous, wide, bool(saturated), WAVES)
         shape, degree = fitting_shape(whole, self.options.n_interactions(self.features.n))
         if not n_interactions(shape, degree):
-            return [1] + [0] * len(widths)
+            return _unused(kind)
         return [degree, *shape.widths, *[0] * (len(widths) - len(shape.widths))]
 
     def _is_exact(self, key: _Key) -> bool:
@@ -268,7 +295,7 @@ class Designs:
         return not key.shape.n_continuous and (key.cells > 0 or key.n_discrete <= 1)
 
     def _members(self, given: Tensor, key: _Key) -> _Members:
-        levels = torch.where(given >= 0, self.features.levels[given.clamp(min=0)], -1)
+        levels = torch.where(given >= 0, self.features.fine_levels[given.clamp(min=0)], -1)
         ordered = given.gather(1, levels.argsort(dim=1, stable=True))
         discrete = ordered[:, given.shape[1] - key.n_discrete :]
         return _Members(given[levels == 0].reshape(len(given), -1), discrete)
@@ -289,7 +316,7 @@ class Designs:
 
     def _indicators(self, variables: Tensor, table: Tabulated) -> Tensor:
         """Return the rows of discrete variables (b, s), (b, s, widest)."""
-        width = self.features.width[variables]
+        width = self.features.fine_levels[variables] - 1
         slots = torch.arange(int(width.max()) if width.numel() else 0, device=variables.device)
         return torch.where(slots < width[..., None], table.start[variables][..., None] + slots, ZERO)
 
@@ -311,7 +338,7 @@ class Designs:
         f = self.features
         code = torch.zeros((len(members), f.n), dtype=torch.int64, device=members.device)
         for member in members.T:
-            code = code * f.levels[member][:, None] + f.codes[:, member].T.long()
+            code = code * f.fine_levels[member][:, None] + f.fine_codes[:, member].T.long()
         return code
 
 
@@ -350,6 +377,11 @@ class _Key(NamedTuple):
         """Return the columns of a design, padding included."""
         own = self.shape.n_continuous * (1 + self.n_cosines) + (self.cells or self.n_discrete * self.wide)
         return own + n_interactions(self.shape, self.degree)
+
+
+def _unused(kind: list[int]) -> list[int]:
+    """Return degree 1 and no widths: sets without interactions need not be alike to the last column to share a batch."""
+    return [1] + [0] * (len(kind) - 2)
 
 
 def _power_of_two(count: Tensor) -> Tensor:

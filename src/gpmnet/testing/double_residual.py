@@ -72,7 +72,7 @@ class DoubleResidual(ConditionalTest):
         log_p = torch.zeros(candidates.shape, dtype=torch.float64, device=nodes.device)
         if not candidates.shape[1]:
             return log_p
-        for part in designs.batches(given, most):
+        for part in designs.batches(given, most, products=False):
             table = designs.table(given[part], torch.cat([nodes[part, None], candidates[part]], dim=1))
             regression = designs.regress(given[part], [nodes[part]], table, products=False)
             for slots in torch.split(torch.arange(candidates.shape[1], device=nodes.device), _CANDIDATES):

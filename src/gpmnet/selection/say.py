@@ -1,0 +1,53 @@
+r"""Which sets have a say about a pair.
+
+Beside what all but determines an end everything looks independent: a larger set has a say if it leaves a share of the
+information :math:`(n - df_S)\, E[V_i(x_S) V_j(x_S)]` that a smaller one leaves. But strong common causes also leave little.
+What explains why i depends on j says at least as much about each as the other does (data-processing inequality), and noise
+of their own keeps the ends from saying nearly as much: a set that leaves less than three quarters of what the other end
+leaves, of both ends, has a say too. A near-copy of i does not: it says no more about j than i does.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from gpmnet.testing.base import BoundTest, PairTests, packed
+from gpmnet.testing.blocks import budget
+from gpmnet.testing.residuals import Residuals
+
+_CLEARLY = 0.75
+
+
+def has_say(
+    test: BoundTest, pairs: tuple[Tensor, Tensor], sets: Tensor, tests: PairTests, least: Tensor
+) -> Tensor:
+    """Return whether sets (B, s; -1 pads) have a say about pairs, twice (B,), from tests given them.
+
+    `least`, (B,), is the information that is enough.
+    Tests that have not been done have none. Time: that of four regressions for each set that leaves too little.
+    """
+    say = tests.information >= least
+    at = (tests.information < least).nonzero()[:, 0]
+    if len(at):
+        first, second = (end[at] for end in pairs)
+        left = _left(test, (first, second), packed(sets[at]))
+        alone = torch.stack([_left(test, (a,), b[:, None])[0] for a, b in ((first, second), (second, first))])
+        say[at] = (left < _CLEARLY * alone).all(dim=0)
+    return say
+
+
+def _left(test: BoundTest, ends: tuple[Tensor, ...], sets: Tensor) -> Tensor:
+    """Return what sets (B, s) leave of the first features of variables, (B,) each, corrected for degrees of freedom."""
+    designs = test.designs
+    found = torch.empty((len(ends), len(sets)), dtype=torch.float64, device=sets.device)
+    for rows in designs.batches(sets, budget(sets.device)):
+        some = [end[rows] for end in ends]
+        table = designs.table(sets[rows], torch.cat([sets[rows].flatten(), *some]))
+        regression = designs.regress(sets[rows], some, table)
+        for k, left in enumerate(Residuals.of(designs.features, table, regression, some)):
+            coarse = designs.features.coarse(some[k])[:, None]
+            used = torch.arange(left.value.shape[2], device=sets.device) < coarse
+            share = (left.value.square().mean(dim=1) * used).sum(dim=1) / (left.variance * used).sum(dim=1)
+            found[k, rows] = share.double() / regression.left
+    return found
