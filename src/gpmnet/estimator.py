@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gpmnet import __version__
 from gpmnet.engines import ENGINES
-from gpmnet.engines.base import Description, Engine, Found, Problem, Stop, check_fits
+from gpmnet.engines.base import Description, Engine, Found, Problem, Stop, check_fits, looked_at
 from gpmnet.errors import CollinearWarning, InputError, quote, quote_all, with_article
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, joint_findings, shown_edges
@@ -182,8 +182,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
         table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
         check_fits(engine, table, self.device)
+        encoded, skipped = looked_at(table, engine, seed)
         problem = Problem(
-            table.encode(seed),
+            encoded,
             *_constraints(table, *pairs),
             alpha=cutoff.value if cutoff.of == "p" else 0.0,
             seed=seed,
@@ -211,7 +212,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         hidden = group_caution(groups, findings)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
         dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-        facts = replace(facts, seconds=seconds, warnings=(*cautions, *([hidden] if hidden else []), *dense))
+        facts = replace(
+            facts, seconds=seconds, warnings=(*skipped, *cautions, *([hidden] if hidden else []), *dense)
+        )
         network, omega = build_network(table, found, chosen, described, shown, cutoff, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         # Only now: a fit that fails leaves what the one before has learned.

@@ -62,12 +62,17 @@ def test_a_table_of_some_variables_has_the_same_rows(features):
 
 def test_kept_moments_are_those_of_the_rows(features, monkeypatch):
     monkeypatch.setattr(tabulated, "_STRIP", 7)
-    monkeypatch.setattr(tabulated, "_ROWS", 30)
+    monkeypatch.setattr(tabulated, "_SINGLE_ROWS", 30)
     table = Tabulated.of_all(features, 5)
     torch.testing.assert_close(table.gram, table.value @ table.value.T / N)
     one, two = torch.tensor([[3, 4], [0, 9]]), torch.tensor([[5], [1]])
     bare = Tabulated(table.value, table.start, table.feature_start, 5, None)
     torch.testing.assert_close(table.products(one, two), bare.products(one, two))
+    # In single precision some rows at a time.
+    single = table.value.float()
+    bare = Tabulated(single, table.start, table.feature_start, 5, None)
+    torch.testing.assert_close(tabulated.moments(single).double(), table.gram, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(table.products(one, two), bare.products(one, two), rtol=1e-4, atol=1e-5)
 
 
 def test_a_table_never_has_more_rows_than_its_moments_have_room_for(features, monkeypatch):

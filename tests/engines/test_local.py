@@ -35,7 +35,7 @@ def pairs_of(found):
 @every_search
 def test_the_estimate_grows_with_rows_with_variables_and_with_what_a_variable_has(all_pairs_up_to):
     def needed(n, *levels, **changes):
-        options = LocalOptions(all_pairs_up_to=all_pairs_up_to).with_params(**changes)
+        options = LocalOptions(all_pairs_up_to=all_pairs_up_to, most_rows=None).with_params(**changes)
         return LocalEngine(options).memory(n, np.array(levels, dtype=np.intp))
 
     number = 8 if all_pairs_up_to > 1 else 4
@@ -138,3 +138,19 @@ def test_no_more_functions_than_the_rows_can_tell_apart(n, kept):
     features = LocalEngine(options).search(problem(chain(n=n, d=3))).test.designs.features
     assert tuple(features.family) == options.functions[:kept]
     assert features.width.tolist() == [kept] * 3
+
+
+def test_long_tables_are_sampled_and_that_is_said():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3000)
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=3000), "z": rng.normal(size=3000)})
+    few, all_, none = (GPM(options=LocalOptions(most_rows=m)).fit(frame).network_ for m in (500, 3000, None))
+    assert "500 of 3,000 rows" in few.facts.warnings[0]
+    assert not all_.facts.warnings
+    assert not none.facts.warnings
+    log_p = [net.pairs.p_value[net.pair_at("x", "y")] for net in (few, all_, none)]
+    assert log_p[0] > log_p[1] == log_p[2]
+    again = GPM(options=LocalOptions(most_rows=500)).fit(frame).network_
+    assert again.pairs.p_value.tolist() == few.pairs.p_value.tolist()
+    with pytest.raises(InputError, match="most_rows"):
+        LocalOptions(most_rows=3)

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,3 +149,21 @@ def test_ties_are_told_by_the_numbers_of_the_distinct_values():
         assert tied.tolist() == [1, 3]
         expected = [np.unique(values[:, at], return_inverse=True)[1] for at in tied]
         np.testing.assert_array_equal(groups.T, expected)
+
+
+def test_some_rows_are_ranked_as_a_table_of_their_own():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=400), "tied": rng.integers(0, 30, 400) / 2})
+    frame["text"] = [f"level {k}" for k in np.minimum(rng.geometric(0.1, 400), 40)]
+    encoded = load_table(frame, kinds={"tied": "continuous"}).encode(3)
+    rows = np.sort(rng.choice(400, 150, replace=False))
+    some = encoded.take(rows)
+    assert some.n_rows == 150
+    np.testing.assert_array_equal(np.sort(some.ranks, axis=0), np.tile(np.arange(150)[:, None], 2))
+    for k in range(2):
+        np.testing.assert_array_equal(np.argsort(some.ranks[:, k]), np.argsort(encoded.ranks[rows, k]))
+    np.testing.assert_array_equal(some.codes, encoded.codes[rows])
+    np.testing.assert_array_equal(some.fine_codes, encoded.fine_codes[rows])
+    # Groups are numbered without gaps, in the order of the values.
+    values = frame["tied"].to_numpy()[rows]
+    np.testing.assert_array_equal(some.groups[:, 0], np.unique(values, return_inverse=True)[1])

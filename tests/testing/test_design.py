@@ -163,3 +163,42 @@ def test_large_factorisations_are_right_with_any_number_of_threads(threads):
         torch.testing.assert_close(gram @ x, y)
     finally:
         torch.set_num_threads(before)
+
+
+def test_a_large_design_is_not_copied_and_gives_the_same(features_of, monkeypatch):
+    from gpmnet.testing import blocks
+
+    frame = np.random.default_rng(0).normal(size=(300, 4))
+    designs = Designs(features_of(frame), DesignOptions())
+    given = torch.tensor([[1, 3]])
+    table = designs.table(given, torch.tensor([0]))
+    block = blocks.TableBlock(table, table.additive(given, 12))
+    targets, weights = torch.randn(1, 100, 3).double(), torch.randn(1, 2, block.shape[1]).double()
+    at = slice(50, 150)
+    plain = block.times(at, targets), block.combined(at, weights)
+    assert not block._runs
+    monkeypatch.setattr(blocks, "budget", lambda device: 100)
+    bare = blocks.TableBlock(table, block.index)
+    assert len(bare._runs) == 2
+    torch.testing.assert_close((bare.times(at, targets), bare.combined(at, weights)), plain)
+    scattered = blocks.TableBlock(table, block.index[:, ::2])
+    assert not scattered._runs
+
+
+def test_products_chosen_by_some_rows_are_standardised_over_all(features_of, monkeypatch):
+    from gpmnet.testing import chosen
+
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(2, 1000))
+    designs = Designs(
+        features_of(np.column_stack([a * b + 0.3 * rng.normal(size=1000), a, b])), DesignOptions()
+    )
+    monkeypatch.setattr(chosen, "_LOOKED_AT", 400)
+    regression = designs.regress(torch.tensor([[1, 2]]), [torch.tensor([0])])
+    products = regression.blocks[-1]
+    assert isinstance(products, chosen.ProductBlock)
+    rows = products.made(slice(None))
+    torch.testing.assert_close(rows.mean(dim=2), torch.zeros_like(rows[:, :, 0]), atol=1e-9, rtol=0)
+    torch.testing.assert_close(rows.square().mean(dim=2), torch.ones_like(rows[:, :, 0]))
+    left = regression.residuals(designs.features.of(torch.tensor([0])))[0, :, 0]
+    assert float(left.square().mean()) < 0.2

@@ -14,11 +14,11 @@ from gpmnet.table.encode import normal_quantiles
 
 _DOUBLE_UP_TO = (
     1 << 12
-)  # rows; beyond, a pass over them takes as long as memory takes, and sums average rounding out
+)  # rows; beyond, a pass over them takes a CPU as long as memory takes, and sums average rounding out
 _MOST = 1 << 29  # numbers of a table
 _MOST_ROWS = 1 << 13  # rows of a table whose moments are kept
 _STRIP = 1 << 9  # rows whose moments are computed at a time
-_ROWS = 1 << 13  # rows of the data summed up in the table's precision; sums of sums are double
+_SINGLE_ROWS = 1 << 13  # rows of the data summed up in single precision; sums of sums are double
 WAVES = 16
 """Waves in z of each continuous variable, of which products are made."""
 _WRITTEN = 1 << 23  # scores whose functions are computed at a time
@@ -75,7 +75,8 @@ class Tabulated:
             where[variables] = first + torch.cumsum(size, dim=0) - size
             first += int(size.sum())
         start[discrete] = torch.where(start[discrete] > 0, start[discrete], feature_start[discrete])
-        dtype = torch.float32 if f.n > _DOUBLE_UP_TO else f.phi.dtype
+        single = f.n > _DOUBLE_UP_TO and f.device.type == "cpu"
+        dtype = torch.float32 if single else f.phi.dtype
         value = torch.zeros((first, f.n), dtype=dtype, device=f.device)
         value[ONE] = 1.0
         for part in _parts(members, f.n):
@@ -125,7 +126,7 @@ class Tabulated:
             return self.gram[one[:, :, None], two[:, None, :]].double()
         found = torch.zeros((*one.shape, two.shape[1]), dtype=torch.float64, device=one.device)
         n = self.value.shape[1]
-        for at in slices(n, _ROWS):
+        for at in slices(n, summed_at_once(self.value, one.numel() + two.numel())):
             found += self.rows(one, at) @ self.rows(two, at).mT
         return found / n
 
@@ -183,6 +184,11 @@ def slices(n: int, size: int) -> list[slice]:
     return [slice(at, min(at + size, n)) for at in range(0, n, max(1, size))]
 
 
+def summed_at_once(like: Tensor, columns: int) -> int:
+    """Return how many rows of some columns are summed up at once: few in single precision, and what fits elsewhere."""
+    return _SINGLE_ROWS if like.dtype == torch.float32 else max(1024, _WRITTEN * 8 // max(1, columns))
+
+
 def moments(value: Tensor) -> Tensor:
     """Return the mean products (D, D) of the rows of a table (D, n); half of them are computed."""
     count = len(value)
@@ -205,7 +211,7 @@ def _strip(value: Tensor, strip: slice) -> Tensor:
     """Return the mean products of some rows of a table with themselves and all later ones."""
     size = (strip.stop - strip.start, len(value) - strip.start)
     total = torch.zeros(size, dtype=torch.float64, device=value.device)
-    for at in slices(value.shape[1], _ROWS):
+    for at in slices(value.shape[1], _SINGLE_ROWS if value.dtype == torch.float32 else value.shape[1]):
         total += value[strip, at] @ value[strip.start :, at].T
     return (total / value.shape[1]).to(value.dtype)
 

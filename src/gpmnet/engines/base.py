@@ -186,6 +186,11 @@ class Engine(Part, ABC):
     `objective`, `penalty`) unless that is None; an engine has the fields it needs and no others.
     """
 
+    @property
+    def most_rows(self) -> int | None:
+        """How many rows it looks at, None for all; of longer tables it is given a random sample."""
+        return None
+
     @abstractmethod
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
         """Return about how many bytes a fit needs beyond the table.
@@ -216,3 +221,16 @@ def check_fits(engine: Engine, table: Table, device: str) -> None:
         f"this needs about {needed / 1e9:.1f} GB of memory on {device} and {free / 1e9:.1f} GB are free; "
         f"about {fits:,} of these {len(levels):,} variables would fit"
     )
+
+
+def looked_at(table: Table, engine: Engine, seed: int) -> tuple[Encoded, tuple[str, ...]]:
+    """Return the rows that an engine looks at, and a note if these are not all."""
+    encoded = table.encode(seed)
+    n, most = table.n_rows, engine.most_rows
+    if most is None or n <= most:
+        return encoded, ()
+    note = (
+        f"edges rest on {most:,} of {n:,} rows, drawn at random: more would add weaker ones only "
+        f"(options__most_rows=None takes all)"
+    )
+    return encoded.take(np.sort(np.random.default_rng(seed).choice(n, most, replace=False))), (note,)

@@ -14,7 +14,7 @@ kept beside the ranks, for whatever can do without the noise.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,18 @@ class Encoded:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.ranks)
+
+    def take(self, rows: NDArray[np.intp]) -> Encoded:
+        """Return some of the rows, ranked among themselves."""
+        ranks = np.empty((len(rows), self.ranks.shape[1]), dtype=np.int32, order="F")
+        for k in range(ranks.shape[1]):
+            ranks[np.argsort(self.ranks[rows, k]), k] = np.arange(len(rows), dtype=np.int32)
+        groups = np.empty((len(rows), len(self.tied)), dtype=np.int32, order="F")
+        for k in range(len(self.tied)):
+            groups[:, k] = np.unique(self.groups[rows, k], return_inverse=True)[1]
+        return replace(
+            self, ranks=ranks, codes=self.codes[rows], fine_codes=self.fine_codes[rows], groups=groups
+        )
 
     @property
     def n_fine_levels(self) -> NDArray[np.intp]:

@@ -10,11 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from gpmnet.columns.tabulated import Tabulated
+
+_SHORT = 8  # rows of a table: a product with fewer at a time takes longer than to copy them
 
 
 def budget(device: torch.device) -> int:
@@ -50,6 +53,14 @@ class Block(ABC):
     def _whole(self) -> Tensor:
         return self.made(slice(None))
 
+    def times(self, at: slice, targets: Tensor) -> Tensor:
+        """Return the sums of products with targets (b, rows, q) over some rows of the data, (b, p, q)."""
+        return self.rows(at) @ targets
+
+    def combined(self, at: slice, weights: Tensor) -> Tensor:
+        """Return sums of the columns with weights (b, q, p), at some rows of the data, (b, q, rows)."""
+        return weights @ self.rows(at)
+
     def gram(self) -> Tensor | None:
         """Return the mean products of the columns, (b, p, p), double, where they are known without the rows."""
         return None
@@ -79,6 +90,31 @@ class TableBlock(Block):
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""
         return self.table.rows(self.index, at)
+
+    def times(self, at: slice, targets: Tensor) -> Tensor:
+        """Return the sums of products with targets, of one large design without a copy of its columns."""
+        if not self._runs:
+            return super().times(at, targets)
+        parts = [self.table.value[run, at] @ targets[0] for run in self._runs]
+        return torch.cat(parts)[None]
+
+    def combined(self, at: slice, weights: Tensor) -> Tensor:
+        """Return sums of the columns, likewise."""
+        if not self._runs:
+            return super().combined(at, weights)
+        parts = torch.split(weights[0], [run.stop - run.start for run in self._runs], dim=1)
+        pairs = zip(parts, self._runs, strict=True)
+        return torch.stack([part @ self.table.value[run, at] for part, run in pairs]).sum(dim=0)[None]
+
+    @cached_property
+    def _runs(self) -> list[slice]:
+        """The columns of a single design as runs of rows of the table, none where there are many short ones."""
+        if len(self.index) > 1 or math.prod(self.shape) <= budget(self.like.device):
+            return []
+        row = self.index[0].cpu()
+        ends = [0, *((row[1:] - row[:-1] != 1).nonzero()[:, 0] + 1).tolist(), len(row)]
+        runs = [slice(int(row[a]), int(row[a]) + b - a) for a, b in pairwise(ends)]
+        return runs if _SHORT * len(runs) <= len(row) else []
 
     def gram(self) -> Tensor | None:
         """Return the mean products of the columns, where the table keeps them."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from gpmnet.columns.tabulated import ONE, ZERO, Tabulated, slices
-from gpmnet.testing.blocks import ProductBlock, TableBlock
+from gpmnet.testing.blocks import ProductBlock, TableBlock, budget
 from gpmnet.testing.interactions import (
     SetShape,
     degrees,
@@ -29,6 +29,7 @@ from gpmnet.testing.interactions import (
 from gpmnet.testing.regression import Regression
 
 _CACHED = 1 << 19  # numbers that stay in a processor's cache from one step to the next
+_LOOKED_AT = 1 << 16  # rows by which products are chosen: enough to see what matters with any number of them
 
 
 class Choice(NamedTuple):
@@ -95,22 +96,22 @@ def with_fast(
 def with_products(regression: Regression, made: Products, left: Tensor, choice: Choice) -> Regression:
     """Return regressions with the products that matter for targets, of which they leave (b, q, n).
 
-    Time O(b n q Q) for Q products, and that of a regression with those that are chosen.
+    Time O(b n q Q) for Q products, n being at most 65,536 (rows in equal steps), and that of a regression with those that
+    are chosen.
     """
     b, q, n = left.shape
+    step = -(-n // _LOOKED_AT)
+    rows = len(range(0, n, step))
     count = n_interactions(made.shape, made.degree)
-    total, square = (left.new_zeros((b, count), dtype=torch.float64) for _ in range(2))
     moment = left.new_zeros((b, count, q), dtype=torch.float64)
-    for at in slices(n, max(512, _CACHED // (b * count))):
-        value = made.made(at)
-        total += value.sum(dim=2)
-        moment += value @ left[:, :, at].mT
-        square += torch.linalg.vector_norm(value, dim=2).square()
-    mean = total / n
-    variance = (square / n - mean.square()).clamp(min=0.0)
-    scale = torch.where(variance > 1e-12, variance.clamp(min=1e-12).rsqrt(), 0.0)
+    spread = _Spread.none(left, count)
+    for at in slices(n, step * _at_once(left.device, b * count)):
+        value = made.made(slice(at.start, at.stop, step))
+        spread.add(value)
+        moment += value @ left[:, :, at.start : at.stop : step].mT
+    mean, scale = spread.mean_and_scale(rows)
     own = left.square().mean(dim=2).clamp(min=1e-12).double()
-    t = (moment / n * scale[:, :, None] / own.sqrt()[:, None, :]).abs().amax(dim=2) * n**0.5
+    t = (moment / rows * scale[:, :, None] / own.sqrt()[:, None, :]).abs().amax(dim=2) * rows**0.5
     simple = degrees(made.shape, made.degree) <= highest_degree(made.shape, choice.simple)
     t = t.masked_fill(simple.to(t.device), torch.inf)
     most = min(choice.most, int((t > choice.least_t).sum(dim=1).max()))
@@ -120,7 +121,49 @@ def with_products(regression: Regression, made: Products, left: Tensor, choice: 
     place = torch.where(best > choice.least_t, place, count)
     index = _factor_rows(made)[torch.arange(b, device=place.device)[:, None], place]
     mean, scale = (torch.cat([x, x.new_zeros((b, 1))], dim=1).gather(1, place) for x in (mean, scale))
-    return regression.with_columns(ProductBlock(made.table, index, mean.to(left.dtype), scale.to(left.dtype)))
+    block = ProductBlock(made.table, index, mean.to(left.dtype), scale.to(left.dtype))
+    return regression.with_columns(block if step == 1 else _standardised(block))
+
+
+def _at_once(device: torch.device, columns: int) -> int:
+    """Return how many rows of some columns are made at a time."""
+    return max(512, (_CACHED if device.type == "cpu" else budget(device)) // columns)
+
+
+def _standardised(block: ProductBlock) -> ProductBlock:
+    """Return columns that are standardised over some rows so that they are over all."""
+    b, p, n = block.shape
+    spread = _Spread.none(block.like, p, b)
+    for at in slices(n, _at_once(block.like.device, b * p)):
+        spread.add(block.made(at))
+    mean, scale = (x.to(block.like.dtype) for x in spread.mean_and_scale(n))
+    within = torch.where(block.scale > 0, 1 / block.scale, 0.0)
+    return ProductBlock(block.table, block.index, block.mean + mean * within, block.scale * scale)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Sums of columns and of their squares, (b, p) each, over the rows so far."""
+
+    total: Tensor
+    square: Tensor
+
+    @classmethod
+    def none(cls, like: Tensor, p: int, b: int | None = None) -> _Spread:
+        """Return those of no rows."""
+        size = (len(like) if b is None else b, p)
+        return cls(*(like.new_zeros(size, dtype=torch.float64) for _ in range(2)))
+
+    def add(self, value: Tensor) -> None:
+        """Add some rows of the columns, (b, p, rows)."""
+        self.total.add_(value.sum(dim=2))
+        self.square.add_(torch.linalg.vector_norm(value, dim=2).square())
+
+    def mean_and_scale(self, n: int) -> tuple[Tensor, Tensor]:
+        """Return the means over n rows, and what makes the variance one, 0 for constant columns."""
+        mean = self.total / n
+        variance = (self.square / n - mean.square()).clamp(min=0.0)
+        return mean, torch.where(variance > 1e-12, variance.clamp(min=1e-12).rsqrt(), 0.0)
 
 
 def _factor_rows(made: Products) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor
 from gpmnet.columns.tabulated import Tabulated, slices
 from gpmnet.testing.blocks import Block, TableBlock, budget
 
-_ROWS = 1 << 14  # summed up in single precision; sums of sums are double
+_SINGLE_ROWS = 1 << 14  # summed up in single precision; sums of sums are double
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class Regression:
         weights = torch.split(coefficients.mT.to(dtype), [block.shape[1] for block in self.blocks], dim=2)
         for at in self._slices(self.n_columns):
             for weight, block in zip(weights, self.blocks, strict=True):
-                found[:, :, at] += weight @ block.rows(at)
+                found[:, :, at] += block.combined(at, weight)
         return found
 
     def residuals(self, targets: Tensor) -> Tensor:
@@ -167,8 +167,8 @@ class Regression:
 
     def _times(self, at: slice, targets: Tensor) -> Tensor:
         """Return the sums of products of the columns with targets (b, rows, q) over some rows, (b, p, q)."""
-        return torch.cat([block.rows(at) @ targets.to(block.like.dtype) for block in self.blocks], dim=1)
+        return torch.cat([block.times(at, targets.to(block.like.dtype)) for block in self.blocks], dim=1)
 
     def _slices(self, columns: int) -> Iterator[slice]:
         size = max(1024, budget(self.factor.device) // max(1, len(self.factor) * columns))
-        yield from slices(self.n, min(size, _ROWS))
+        yield from slices(self.n, min(size, _SINGLE_ROWS) if self.dtype == torch.float32 else size)
