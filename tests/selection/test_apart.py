@@ -8,7 +8,7 @@ from gpmnet import GPM
 from gpmnet.searching.candidates import Apart
 from gpmnet.selection.apart import Asked
 from gpmnet.selection.pair_rule import Limits
-from gpmnet.selection.say import has_say
+from gpmnet.selection.say import Base, has_say
 
 
 def product(rng, n=300, noise=0.3):
@@ -58,6 +58,21 @@ def test_strong_common_causes_have_a_say_and_a_near_copy_has_none(test_of):
     x, y, cause, copy, effect = (torch.tensor([k]) for k in range(5))
     for other, given, expected in ((y, cause, True), (effect, copy, False)):
         tests = test.pairs(x, other, given[:, None])
-        plenty = tests.information * 2
-        assert bool(has_say(test, (x, other), given[:, None], tests, plenty)) is expected
-        assert bool(has_say(test, (x, other), given[:, None], tests, tests.information))
+        nothing = torch.full((1, 1), -1)
+        for factor, answer in ((2, expected), (1, True)):
+            base = Base(x, other, nothing, factor * tests.information)
+            assert bool(has_say(test, base, given[:, None], tests)) is answer
+
+
+def test_what_determines_an_end_has_no_say_beside_another_cause_of_the_other(test_of):
+    """c = a or b, and e depends on c and on k: given a, b and k nothing of c is left, though k says much about e."""
+    rng = np.random.default_rng(0)
+    a, b, k = (rng.random((3, 2000)) < [[0.06], [0.04], [0.5]]).astype(int)
+    c = a | b
+    e = (rng.random(2000) < np.where(k, 0.85, 0.1) + 0.1 * c).astype(int)
+    test = test_of(np.column_stack([a, b, c, e, k]))
+    pair, own, larger = (torch.tensor([2]), torch.tensor([3])), torch.tensor([[4]]), torch.tensor([[0, 1, 4]])
+    tests = test.pairs(*pair, larger)
+    least = 0.1 * test.pairs(*pair, own).information
+    assert float(tests.information) < float(least)
+    assert not bool(has_say(test, Base(*pair, own, least), larger, tests))

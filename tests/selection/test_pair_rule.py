@@ -32,7 +32,7 @@ def left(test, i, given):
     return float(share / regression.left)
 
 
-def has_say(test, i, j, given, more, least):
+def has_say(test, i, j, own, given, more, least):
     if float(more.information) >= least:
         return True
     # Both ends together ask for columns of the regression.
@@ -43,7 +43,7 @@ def has_say(test, i, j, given, more, least):
     for k, other in ((i, j), (j, i)):
         coarse = f.of(torch.tensor([k]))[:, :, : int(f.coarse(torch.tensor(k)))]
         share = regression.residuals(coarse).square().sum() / coarse.square().sum()
-        shares.append(float(share / regression.left) < 0.75 * left(test, k, {other}))
+        shares.append(float(share / regression.left) < 0.75 * left(test, k, own | {other}))
     return all(shares)
 
 
@@ -64,7 +64,7 @@ def by_hand(test, around, i, j):
                 singly.append(max(found))
                 continue
             more = one(test, i, j, given)
-            if has_say(test, i, j, given, more, KAPPA * float(least.information)):
+            if has_say(test, i, j, own, given, more, KAPPA * float(least.information)):
                 found.append((float(more.log_p), float(more.strength), float(more.sign)))
         sides.append(max(found))
     if around[i] - {j} == around[j] - {i}:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from gpmnet.searching.candidates import Apart
 from gpmnet.selection.pair_rule import Limits, ends, same, union
-from gpmnet.selection.say import has_say
+from gpmnet.selection.say import Base, has_say
 from gpmnet.testing.base import BoundTest, PairTests, widened
 
 _LEAST = 0.1  # share of the information
@@ -50,7 +50,8 @@ class Asked:
             again, before = self.test.pairs(node[at], partner[at], sets), tests.take(at)
             higher = again.log_p > before.log_p
             least = torch.where(higher, _LEAST * before.information, 0.0)
-            say = has_say(self.test, (node[at], partner[at]), sets, again, least)
+            own = ends(self.members, node[at], partner[at])[0]
+            say = has_say(self.test, Base(node[at], partner[at], own, least), sets, again)
             tests.log_p[at] = torch.where(higher & say, again.log_p, before.log_p)
         return tests
 

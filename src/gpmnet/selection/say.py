@@ -2,12 +2,15 @@ r"""Which sets have a say about a pair.
 
 Beside what all but determines an end everything looks independent: a larger set has a say if it leaves a share of the
 information :math:`(n - df_S)\, E[V_i(x_S) V_j(x_S)]` that a smaller one leaves. But strong common causes also leave little.
-What explains why i depends on j says at least as much about each as the other does (data-processing inequality), and noise
-of their own keeps the ends from saying nearly as much: a set that leaves less than three quarters of what the other end
-leaves, of both ends, has a say too. A near-copy of i does not: it says no more about j than i does.
+What explains why i depends on j given the smaller set says at least as much about each as the other does
+(data-processing inequality), and noise of their own keeps the ends from saying nearly as much: a set that leaves less than
+three quarters of what the smaller set with the other end leaves, of both ends, has a say too. A near-copy of i does not: it
+says no more about j than i does.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -19,21 +22,31 @@ from gpmnet.testing.residuals import Residuals
 _CLEARLY = 0.75
 
 
-def has_say(
-    test: BoundTest, pairs: tuple[Tensor, Tensor], sets: Tensor, tests: PairTests, least: Tensor
-) -> Tensor:
-    """Return whether sets (B, s; -1 pads) have a say about pairs, twice (B,), from tests given them.
+@dataclass(frozen=True, eq=False)
+class Base:
+    """Pairs, twice (B,), a smaller set of each (B, s; -1 pads), and the information (B,) that is enough for a larger one."""
 
-    `least`, (B,), is the information that is enough.
+    first: Tensor
+    second: Tensor
+    sets: Tensor
+    least: Tensor
+
+
+def has_say(test: BoundTest, base: Base, sets: Tensor, tests: PairTests) -> Tensor:
+    """Return whether sets (B, s; -1 pads) have a say about pairs, (B,) of bool, from tests given them.
+
     Tests that have not been done have none. Time: that of four regressions for each set that leaves too little.
     """
-    say = tests.information >= least
-    at = (tests.information < least).nonzero()[:, 0]
+    say = tests.information >= base.least
+    at = (tests.information < base.least).nonzero()[:, 0]
     if len(at):
-        first, second = (end[at] for end in pairs)
+        first, second = base.first[at], base.second[at]
         left = _left(test, (first, second), packed(sets[at]))
-        alone = torch.stack([_left(test, (a,), b[:, None])[0] for a, b in ((first, second), (second, first))])
-        say[at] = (left < _CLEARLY * alone).all(dim=0)
+        pairs = (first, second), (second, first)
+        with_other = [
+            _left(test, (a,), packed(torch.cat([base.sets[at], b[:, None]], dim=1)))[0] for a, b in pairs
+        ]
+        say[at] = (left < _CLEARLY * torch.stack(with_other)).all(dim=0)
     return say
 
 

@@ -31,7 +31,7 @@ from torch import Tensor
 
 from gpmnet.checks import check_number
 from gpmnet.selection.pair_rule import Limits, PairRule, ends, same, union
-from gpmnet.selection.say import has_say
+from gpmnet.selection.say import Base, has_say
 from gpmnet.testing.base import BoundTest, PairTests
 from gpmnet.testing.p_values import cauchy_combination
 
@@ -203,7 +203,7 @@ def _combined(r: PairTests, q: PairTests) -> PairTests:
 
 def _informed(test: BoundTest, end: _End, sets: Tensor, tests: PairTests, least: Tensor) -> PairTests:
     """Return tests given sets (B, s) in which those without a say, or not done, have log p-value -inf."""
-    say = has_say(test, (end.node, end.partner), sets, tests, least)
+    say = has_say(test, Base(end.node, end.partner, end.own, least), sets, tests)
     return tests.with_log_p(tests.log_p.masked_fill(~say, -torch.inf))
 
 
