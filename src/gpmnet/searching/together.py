@@ -2,9 +2,10 @@ r"""Neighbors that a search by single features cannot see: those that act fast, 
 
 Given its neighborhood, what is left r of each feature of a node is compared with every kept function of every other
 variable (cosines up to the fastest, waves), and with every product of features of two others, by matrix products.
-The largest :math:`|t|` counts, times the number of comparisons (Bonferroni); what passes is kept in the neighborhood
-whatever single features say. A sine of a sum, a sign times a value, a parity of three: without its confounders in the
-conditioning set a null pair behind them is a false edge, and without this step they are never found.
+The largest :math:`|t|` of those that rest on enough rows counts, times the number of comparisons (Bonferroni); what passes
+is kept in the neighborhood whatever single features say. A sine of a sum, a sign times a value, a parity of three: without
+its confounders in the conditioning set a null pair behind them is a false edge, and without this step they are never
+found.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def _fast(table: Tabulated, test: BoundTest, left: Tensor, open_: Tensor, alpha:
     features = test.designs.features
     m, k, n = left.shape
     t = (left.flatten(0, 1) @ table.value.T).abs().reshape(m, k, -1).amax(dim=1) / n**0.5  # (m, D)
+    t = t.masked_fill(~_rests_on_many(table.value), 0.0)
     found = t.new_full((m, features.d), 0.0)
     for j in range(features.d):
         first, last = table.span(j, features)
@@ -102,6 +104,7 @@ def _together(
         t = (value @ flat.T).abs().reshape(-1, m, k).amax(dim=2) / n**0.5  # (products, m)
         who = owner[owner > a].repeat(len(mine))
         seen = inside[:, a][None, :] & inside[:, who].T  # the regression has their products already
+        seen |= ~_rests_on_many(value)[:, None]
         t = t.masked_fill(seen | ~(allowed[:, a][None, :] & allowed[:, who].T), 0.0)
         top, at = t.max(dim=0)
         better = top > best
@@ -112,6 +115,15 @@ def _together(
     return Unseen(
         torch.where(passes[:, None], pair, -1), torch.where(passes, log_p, 0.0)[:, None].expand(-1, 2)
     )
+
+
+def _rests_on_many(value: Tensor) -> Tensor:
+    """Return which standardised functions (D, n) rest on enough rows for a normal tail after many comparisons, (D,).
+
+    A function of kurtosis c rests on n / c rows: an indicator on those that it marks. 60 are enough, or a tenth of all.
+    """
+    n = value.shape[1]
+    return n >= min(60.0, n / 10) * value.square().square().mean(dim=1)
 
 
 def _log_p(t: Tensor, count: float) -> Tensor:
