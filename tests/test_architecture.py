@@ -29,6 +29,7 @@ ORDER = [
     {"network"},
     {"parameters"},
     {"estimator"},
+    {"causal"},
     {"simulate", "metrics"},
     {"baselines"},
     {"bench"},
