@@ -18,6 +18,28 @@ PValues = Callable[[Sequence[tuple[int, int]], Sequence[Set]], FloatMatrix]
 """Tests of pairs given sets, all by position: p-values of "independent"."""
 
 
+class Remembered:
+    """A test that is asked only what it was not asked before."""
+
+    def __init__(self, p_values: PValues) -> None:
+        self._p_values = p_values
+        self._known: dict[tuple[tuple[int, int], Set], float] = {}
+
+    @property
+    def n_tests(self) -> int:
+        """How many tests were made."""
+        return len(self._known)
+
+    def __call__(self, pairs: Sequence[tuple[int, int]], given: Sequence[Set]) -> FloatMatrix:
+        """Return p-values of pairs, the smaller position first, given increasing sets."""
+        keys = list(zip(pairs, given, strict=True))
+        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        if new:
+            found = self._p_values([pair for pair, _ in new], [members for _, members in new])
+            self._known |= dict(zip(new, found.tolist(), strict=True))
+        return np.array([self._known[key] for key in keys])
+
+
 @dataclass(frozen=True, eq=False)
 class Skeleton:
     """Who is adjacent.
@@ -29,13 +51,11 @@ class Skeleton:
         By pair, the smaller first, the set that separated it; a pair that was never a candidate has none.
     largest : ndarray of shape (d, d)
         The largest p-value of a pair; 0 where none was tested.
-    n_tests : int
     """
 
     adjacent: BoolMatrix
     separators: dict[tuple[int, int], Set]
     largest: FloatMatrix
-    n_tests: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +104,12 @@ def pc_skeleton(p_values: PValues, alpha: float, limits: Limits, progress: Progr
     adjacent = limits.start | limits.fixed
     largest = np.zeros(adjacent.shape)
     separators: dict[tuple[int, int], Set] = {}
-    n_tests = size = 0
+    size = 0
     while limits.most is None or size <= limits.most:
         near = candidates(adjacent, limits.not_parent)
         pairs = [(i, j) for i, j in np.argwhere(np.triu(adjacent & ~limits.fixed)).tolist()]
         open_pairs = {pair: sets_of_size(near, pair, size) for pair in pairs}
-        tested_before = n_tests
+        tested = False
         while open_pairs:
             progress("skeleton", len(separators), len(pairs) + len(separators), f"sets of {size}")
             asked = [
@@ -98,7 +118,7 @@ def pc_skeleton(p_values: PValues, alpha: float, limits: Limits, progress: Progr
             found = (
                 p_values([pair for pair, _ in asked], [given for _, given in asked]) if asked else np.empty(0)
             )
-            n_tests += len(asked)
+            tested = tested or bool(asked)
             still = {}
             for (pair, given), p in zip(asked, found.tolist(), strict=True):
                 i, j = pair
@@ -109,10 +129,10 @@ def pc_skeleton(p_values: PValues, alpha: float, limits: Limits, progress: Progr
                 else:
                     still[pair] = open_pairs[pair]
             open_pairs = still
-        if n_tests == tested_before:
+        if not tested:
             break  # no end has that many candidates
         size += 1
-    return Skeleton(adjacent, separators, largest, n_tests)
+    return Skeleton(adjacent, separators, largest)
 
 
 def candidates(adjacent: BoolMatrix, not_parent: BoolMatrix) -> list[list[int]]:
