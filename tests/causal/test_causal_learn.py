@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from gpmnet import ci_test
-from gpmnet.causal import pc, register_causal_learn
+from gpmnet.causal import PCOptions, pc, register_causal_learn
 
 pytest.importorskip("causallearn")
 
@@ -22,7 +22,7 @@ def test_its_pc_finds_what_ours_does(values):
     from causallearn.search.ConstraintBased.PC import pc as their_pc
 
     found = their_pc(values, 0.01, register_causal_learn(), show_progress=False).G.graph
-    mine = pc(values).graph
+    mine = pc(values, options=PCOptions(alpha=0.01)).graph
     assert np.array_equal((found.T == 1) & (found == -1), mine.directed)
     assert mine.compelled == (("x1", "x3"), ("x2", "x3"), ("x3", "x4"))
 

@@ -9,10 +9,10 @@ independent in the law is separated in the graph (faithfulness). No size of an e
 """
 
 from gpmnet.causal.causal_learn import register_causal_learn
+from gpmnet.causal.constraint import Discovery, PCOptions, pc
 from gpmnet.causal.generalised_score import GeneralisedScore
-from gpmnet.causal.ges import ges
+from gpmnet.causal.greedy import ges
 from gpmnet.causal.knowledge import Knowledge
-from gpmnet.causal.pc import Discovery, PCOptions, pc
 from gpmnet.causal.scores import GaussianScore, LocalScore
 from gpmnet.directed.cpdag import CPDAG
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,6 @@ from gpmnet.causal.skeleton import (
     Skeleton,
     candidates,
     pc_skeleton,
-    sets_of_size,
 )
 from gpmnet.checks import check_choice, check_number
 from gpmnet.directed.cpdag import CPDAG
@@ -59,13 +59,15 @@ class PCOptions(Part):
         A pair is separated by a set given which its p-value is at least this.
     most_given : int or None
         Largest conditioning set; None is as many as the rows allow (`CITest.most_members`).
-    colliders : {"separator", "largest"}
-        When a - c - b, with a and b not adjacent, is a collider a -> c <- b: c is not in the set that separated a and b
-        in the search for the skeleton; or not in the one with the largest p-value of all sets of neighbors of
-        either end, which takes more tests and is right more often.
+    colliders : {"largest", "separator"}
+        When a - c - b, with a and b not adjacent, is a collider a -> c <- b. "largest": c is not in the set with the largest
+        p-value of a and b, among the one that separated them, none, c, and all neighbors of either end with and
+        without c. "separator": c is not in the set that separated them in the search for the skeleton; a pair that is no
+        edge of the network has none, and no common effect. This takes fewer tests and is right less often, since edges of
+        causes of a common effect are those that a network misses most.
     """
 
-    alpha: float = 0.01
+    alpha: float = 0.05
     most_given: int | None = None
     colliders: str = "largest"
 
@@ -87,9 +89,9 @@ def pc(
 ) -> Discovery:
     """Return the class of directed graphs that PC-stable finds inside a Markov network.
 
-    The network of a law that comes from a directed graph contains every edge of it. So only its edges are tested, with
-    conditioning sets among the neighbors of their ends; and a pair that is no edge of it has no common effect, which
-    saves the tests for colliders too.
+    The network of a law that comes from a directed graph contains every edge of it, and between causes of a common
+    effect edges of its own. So only edges of the network are tested, with conditioning sets among the neighbors of their
+    ends, and of these only such whose ends have a common neighbor: the others cannot be of the second kind.
 
     Parameters
     ----------
@@ -141,9 +143,10 @@ def search(
 ) -> Discovery:
     """Return what PC finds with any test, starting from the graph `start` (d, d) or from the complete one."""
     everything = ~np.eye(len(names), dtype=bool)
+    sure = np.zeros_like(everything) if start is None else without_common_neighbor(start)
     limits = Limits(
         (everything if start is None else start) & ~known.no_edge,
-        known.edges,
+        known.edges | sure & ~known.no_edge,
         known.forbidden,
         options.most_given,
     )
@@ -156,45 +159,62 @@ def search(
     return Discovery(graph, test.n_tests, told)
 
 
-def _triples(skeleton: Skeleton) -> list[tuple[int, int, list[int]]]:
-    """Return the pairs that a test separated, each with the common neighbors."""
-    near = skeleton.adjacent
-    return [(a, b, np.flatnonzero(near[a] & near[b]).tolist()) for a, b in sorted(skeleton.separators)]
+def without_common_neighbor(network: BoolMatrix) -> BoolMatrix:
+    """Return the edges of a Markov network whose ends have no common neighbor.
+
+    Causes of a common effect have one, that effect: so these are edges of the skeleton, and need no test.
+    """
+    count = network.astype(np.int64)
+    return np.asarray(network & (count @ count == 0))
 
 
 def _by_separator(_test: PValues, skeleton: Skeleton, _limits: Limits) -> list[Collider]:
     """Return the colliders by what separated a pair in the search, the surest separation first."""
     found = [
-        (skeleton.largest[a, b], (a, c, b))
-        for a, b, middle in _triples(skeleton)
-        for c in middle
-        if c not in skeleton.separators[a, b]
+        (float(skeleton.largest[a, b]), (a, c, b))
+        for (a, b), separator in sorted(skeleton.separators.items())
+        for c in np.flatnonzero(skeleton.adjacent[a] & skeleton.adjacent[b]).tolist()
+        if c not in separator
     ]
-    return [collider for _, collider in sorted(found, key=lambda one: (-one[0], one[1]))]
+    return _surest_first(found)
 
 
 def _by_largest(test: PValues, skeleton: Skeleton, limits: Limits) -> list[Collider]:
     """Return the colliders by the set with the largest p-value; surest is where sets with the middle do worst."""
-    near = candidates(skeleton.adjacent, limits.not_parent)
-    triples = [triple for triple in _triples(skeleton) if triple[2]]
+    adjacent = skeleton.adjacent
+    near = candidates(adjacent, limits.not_parent)
+    count = adjacent.astype(np.int64)
+    apart = ~adjacent & (count @ count > 0)
     asked: list[tuple[tuple[int, int], Set]] = []
-    for a, b, _ in triples:
-        most = max(len(near[a]), len(near[b]))
-        most = most if limits.most is None else min(most, limits.most)
-        sets = [given for size in range(most + 1) for given in sets_of_size(near, (a, b), size)]
-        # The set that separated them may hold a neighbor that was removed since.
-        asked += [((a, b), given) for given in dict.fromkeys([skeleton.separators[a, b], *sets])]
+    for a, b in np.argwhere(np.triu(apart, 1)).tolist():
+        separator = [skeleton.separators[a, b]] if (a, b) in skeleton.separators else []
+        sets = [*separator, *_telling_sets(near, (a, b), np.flatnonzero(adjacent[a] & adjacent[b]).tolist())]
+        fit = [given for given in dict.fromkeys(sets) if limits.most is None or len(given) <= limits.most]
+        asked += [((a, b), given) for given in fit]
     p_values = test([pair for pair, _ in asked], [given for _, given in asked])
     answers: dict[tuple[int, int], list[tuple[float, Set]]] = {}
     for (pair, given), p in zip(asked, p_values.tolist(), strict=True):
         answers.setdefault(pair, []).append((p, given))
     found: list[tuple[float, Collider]] = []
-    for a, b, middle in triples:
-        for c in middle:
+    for (a, b), tested in answers.items():
+        for c in np.flatnonzero(adjacent[a] & adjacent[b]).tolist():
             without, with_it = (
-                max((p for p, given in answers[a, b] if (c in given) == has), default=0.0)
-                for has in (False, True)
+                max((p for p, given in tested if (c in given) == has), default=0.0) for has in (False, True)
             )
             if without > with_it:
                 found.append((without - with_it, (a, c, b)))
+    return _surest_first(found)
+
+
+def _telling_sets(near: list[list[int]], pair: tuple[int, int], middle: list[int]) -> Iterator[Set]:
+    """Yield sets of which some separate two that are not adjacent: with each common neighbor, and without."""
+    sides = [[k for k in near[end] if k not in pair] for end in pair]
+    yield ()
+    yield from (tuple(side) for side in sides)
+    for c in middle:
+        yield (c,)
+        yield from (tuple(k for k in side if k != c) for side in sides)
+
+
+def _surest_first(found: list[tuple[float, Collider]]) -> list[Collider]:
     return [collider for _, collider in sorted(found, key=lambda one: (-one[0], one[1]))]

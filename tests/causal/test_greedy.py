@@ -6,7 +6,7 @@ import pytest
 
 from gpmnet import MarkovNetwork
 from gpmnet.causal import CPDAG, GaussianScore, Knowledge, ges
-from gpmnet.causal.ges import _State, search
+from gpmnet.causal.greedy import _State, search
 from gpmnet.causal.scores import Cached
 from gpmnet.directed.meek import topological
 from gpmnet.errors import InputError

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gpmnet.causal.constraint import Discovery, inside
 from gpmnet.causal.generalised_score import GeneralisedScore
 from gpmnet.causal.knowledge import Knowledge, KnownArrows
 from gpmnet.causal.orient import agreeing, class_with_knowledge
-from gpmnet.causal.pc import Discovery, inside
 from gpmnet.causal.scores import Cached, GaussianScore, LocalScore
 from gpmnet.directed.meek import BoolMatrix, MixedGraph, close, colliders, extension, with_colliders
 from gpmnet.errors import InputError, quote

@@ -6,7 +6,7 @@ import pytest
 
 from gpmnet import MarkovNetwork, fit
 from gpmnet.causal import CPDAG, Knowledge, PCOptions, pc
-from gpmnet.causal.pc import COLLIDERS, inside, search
+from gpmnet.causal.constraint import COLLIDERS, inside, search
 from gpmnet.causal.skeleton import Limits, pc_skeleton
 from gpmnet.directed.meek import is_acyclic, topological
 from gpmnet.errors import InputError
