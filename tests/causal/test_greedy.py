@@ -131,6 +131,8 @@ def test_an_edge_outside_the_network_is_not_looked_at(chain):
 
 
 def test_scores_that_do_not_fit_are_refused(chain):
+    with pytest.raises(InputError, match="6,000 are more than 5,000"):
+        ges(pd.concat([chain] * 20), score="generalised")
     with pytest.raises(InputError, match="'f' are categories"):
         ges(chain.assign(f=["x", "y"] * 150))
     with pytest.raises(InputError, match="score='bic' is not one of gaussian, generalised"):

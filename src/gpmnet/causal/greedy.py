@@ -21,6 +21,8 @@ from gpmnet.progress import Progress, silent
 from gpmnet.table import Table, load_table
 
 SCORES = ("gaussian", "generalised")
+MOST_ROWS = 5000
+"""Of a table for the generalised score, which holds matrices of rows by rows."""
 _LEAST_GAIN = 1e-9  # gains below this are rounding
 
 
@@ -67,6 +69,11 @@ def _score(score: str | LocalScore, table: Table) -> LocalScore:
     if score == "gaussian":
         return GaussianScore.of(table)
     if score == "generalised":
+        if table.n_rows > MOST_ROWS:
+            raise InputError(
+                f"the generalised score takes time cubic in the rows: {table.n_rows:,} are more than {MOST_ROWS:,}; use PC, "
+                "or a part of the rows"
+            )
         values = table.values()
         return GeneralisedScore((values - values.mean(axis=0)) / values.std(axis=0))
     raise InputError(f"score={quote(score)} is not one of {', '.join(SCORES)}, nor a callable")

@@ -58,7 +58,7 @@ def causal(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="CSV, a line a group of columns, earliest first: nothing causes what is earlier.",
+            help="CSV, a line a group of columns, earliest first: no effect is in an earlier line than a cause.",
         ),
     ] = None,
 ) -> None:
@@ -144,5 +144,5 @@ def _show(found: Discovery, network: MarkovNetwork) -> None:
         typer.echo(f"note: {count} on which tests contradict each other; the surest answers were kept")
     left_out = [name for name in network.names if name not in graph.names]
     if left_out:
-        typer.echo(f"note: {counted(len(left_out), 'column')} which repeat another are left out")
+        typer.echo(f"note: {counted(len(left_out), 'column')} left out, for repeating another")
     typer.echo(f"note: {MEANING}")
