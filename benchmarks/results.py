@@ -22,7 +22,8 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results"
 KEEP = [
     "suite", "task", "simulator", "kind", "options", "d", "n", "seed", "method", "fdr", "status", "reason",
     "hamming", "empty_hamming", "n_edges", "n_true", "precision", "recall", "f1", "f1_visible", "fdr_realised",
-    "f1_skeleton", "f1_arrows", "n_evaluations", "seconds", "peak_memory_mb", "jobs", "cpu_count", "versions", "started", "p_values",
+    "f1_skeleton", "f1_arrows", "n_evaluations", "seconds", "peak_memory_mb", "jobs", "cpu_count", "versions",
+    "started", "p_values",
 ]  # fmt: skip
 TITLES = {
     "fig1": ("Butterfly, d = 4..20, n = 1000", ["kind", "d", "method"]),
@@ -57,7 +58,7 @@ TITLES = {
     ),
     "tables": ("Tables with a known graph", ["task", "method"]),
     "causal": (
-        "Directions: random directed graphs, n = 1000; `f1` is that of the moral graph, `n_evaluations` counts tests or scores",
+        "Directions: random directed graphs, n = 1000; `f1` of the moral graph, `n_evaluations`: tests or scores",
         ["d", "kind", "method"],
     ),
     "scale": ("Large Butterfly networks, n = 1000", ["device", "d"]),
