@@ -22,7 +22,8 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results"
 KEEP = [
     "suite", "task", "simulator", "kind", "options", "d", "n", "seed", "method", "fdr", "status", "reason",
     "hamming", "empty_hamming", "n_edges", "n_true", "precision", "recall", "f1", "f1_visible", "fdr_realised",
-    "seconds", "peak_memory_mb", "jobs", "cpu_count", "versions", "started", "p_values",
+    "f1_skeleton", "f1_arrows", "n_evaluations", "seconds", "peak_memory_mb", "jobs", "cpu_count", "versions",
+    "started", "p_values",
 ]  # fmt: skip
 TITLES = {
     "fig1": ("Butterfly, d = 4..20, n = 1000", ["kind", "d", "method"]),
@@ -56,6 +57,10 @@ TITLES = {
         ["table", "state"],
     ),
     "tables": ("Tables with a known graph", ["task", "method"]),
+    "causal": (
+        "Directions: random directed graphs, n = 1000; `f1` of the moral graph, `n_evaluations`: tests or scores",
+        ["d", "kind", "method"],
+    ),
     "scale": ("Large Butterfly networks, n = 1000", ["device", "d"]),
     "twelve": ("Twelve variables, Butterfly continuous, n = 1000, beside GraphicalLassoCV", ["draw"]),
     "twelve-deep": ("The deep engine on twelve variables, beside GraphicalLassoCV", ["draw"]),
@@ -130,6 +135,9 @@ def table(rows, by):
     )
     if "f1_visible" in good and good["f1_visible"].notna().any():
         summary["f1_visible"] = good.groupby(by, dropna=False)["f1_visible"].mean()
+    for column in ("f1_skeleton", "f1_arrows", "n_evaluations"):
+        if column in good and good[column].notna().any():
+            summary[column] = good.groupby(by, dropna=False)[column].mean()
     if (good["n_true"] == 0).all():
         summary["draws_with_an_edge"] = good[good["n_edges"] > 0].groupby(by).size()
         summary["draws_with_an_edge"] = summary["draws_with_an_edge"].fillna(0).astype(int)

@@ -13,7 +13,7 @@ ROOT = Path(gpmnet.__file__).parent
 # A part may import itself and the parts before it; those on one line stand beside each other.
 ORDER = [
     {"errors"},
-    {"checks", "files", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
+    {"checks", "files", "frozen", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
     {"table"},
     {"columns"},
     {"energies"},
@@ -24,10 +24,12 @@ ORDER = [
     {"searching"},
     {"selection"},
     {"nodes"},
+    {"directed"},
     {"engines"},
     {"network"},
     {"parameters"},
     {"estimator"},
+    {"causal"},
     {"simulate", "metrics"},
     {"baselines"},
     {"bench"},
@@ -81,6 +83,7 @@ MOST_PARAMETERS = 7  # without self and cls
 # Commands of the program have as many parameters as options, and an estimator as many as settings.
 MANY_PARAMETERS = {
     "cli/bench.py: run",
+    "cli/causal.py: causal",
     "cli/fit.py: fit",
     "cli/simulate.py: simulate",
     "estimator.py: GPM.__init__",
