@@ -222,8 +222,8 @@ def write():
         "sparse discrete data; they were then chosen on other draws (docs/local.md). The tables are therefore not untouched",
         "by them. Of the local engine as it is are the rows of null pairs (of more than 1,000 rows few draws), random",
         "graphs with 1,000 rows, Gaussian laws and tables; of one without second opinions those of parity and speed, whose",
-        "times are about a third longer now; all others are older, and their times longer or, where they are older still (the",
-        "deep engine, growth, large networks, twelve variables, rules), about as now.\n",
+        "times are about a third longer now; all others are older, and their times longer or, for the deep engine, growth,",
+        "large networks, twelve variables and rules, about as now.\n",
     ]
     for name, (title, by) in TITLES.items():
         path = RESULTS / f"{name}.csv"
