@@ -13,7 +13,7 @@ ROOT = Path(gpmnet.__file__).parent
 # A part may import itself and the parts before it; those on one line stand beside each other.
 ORDER = [
     {"errors"},
-    {"checks", "files", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
+    {"checks", "files", "frozen", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
     {"table"},
     {"columns"},
     {"energies"},
@@ -24,6 +24,7 @@ ORDER = [
     {"searching"},
     {"selection"},
     {"nodes"},
+    {"directed"},
     {"engines"},
     {"network"},
     {"parameters"},

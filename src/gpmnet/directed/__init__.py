@@ -1,1 +1,5 @@
-"""Directed graphs: scores of a variable given its parents, and the search for the best order of the variables."""
+"""Directed graphs and their classes: scores, the search for the best order, and what data can say about directions."""
+
+from gpmnet.directed.cpdag import CPDAG
+
+__all__ = ["CPDAG"]

@@ -7,7 +7,7 @@ Sanchez Romero, Camchong, Kummerfeld 2023).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,15 +46,23 @@ class ParentSets:
         Who may be a parent at all.
     required : frozenset of int
         Who is one whenever it comes before the child.
+    apart : mapping of int to frozenset of int
+        Who is not a parent where another one is.
     most : int
         Parents at most.
     """
 
     def __init__(
-        self, score: FamilyScore, child: int, candidates: Ints, required: frozenset[int], most: int
+        self,
+        score: FamilyScore,
+        child: int,
+        candidates: Ints,
+        required: frozenset[int],
+        apart: Mapping[int, frozenset[int]],
+        most: int,
     ) -> None:
         self._score, self._child, self._candidates = score, child, candidates
-        self._required, self._most = required, most
+        self._required, self._apart, self._most = required, apart, most
         self._sets: dict[Parents, _Set] = {}
 
     def __call__(self, position: Sequence[int], at: int) -> tuple[float, Parents]:
@@ -80,7 +88,8 @@ class ParentSets:
         return self._sets[parents]
 
     def _expand(self, here: _Set) -> list[int]:
-        others = self._candidates[~np.isin(self._candidates, here.parents)]
+        out = set(here.parents).union(*(self._apart[p] for p in here.parents if p in self._apart))
+        others = np.array([c for c in self._candidates.tolist() if c not in out], dtype=np.intp)
         if len(here.parents) >= self._most or not len(others):
             here.steps = []
         else:

@@ -63,13 +63,14 @@ class OrderSearch:
     ) -> None:
         d = self._d = score.d
         self._knowledge = knowledge or Knowledge(d)
+        apart = {v: never for v in range(d) if (never := self._knowledge.apart(v))}
         self._sets, possible = [], np.zeros((d, d), dtype=bool)
         for child in range(d):
             others = np.arange(d) if candidates is None else candidates[child]
             allowed = self._knowledge.possible_parents(child, others)
             required = self._knowledge.required_parents(child)
             possible[np.r_[allowed, np.array(sorted(required), dtype=np.intp)], child] = True
-            self._sets.append(ParentSets(score, child, allowed, required, most_parents))
+            self._sets.append(ParentSets(score, child, allowed, required, apart, most_parents))
         self._children = [np.flatnonzero(row) for row in possible]  # who may have a variable as parent
         self._parents = [np.flatnonzero(column) for column in possible.T]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpmnet.errors import InputError
-from gpmnet.network.frozen import FrozenMap
+from gpmnet.frozen import FrozenMap
 from gpmnet.network.text import counted, short
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gpmnet.errors import InputError, one_line
+from gpmnet.frozen import FrozenMap
 from gpmnet.json_data import as_number, as_table, as_text, as_texts
-from gpmnet.network.frozen import FrozenMap
 from gpmnet.parts import Part
 
 if TYPE_CHECKING:

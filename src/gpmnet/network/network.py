@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
 from gpmnet.errors import InputError, quote, quote_all
+from gpmnet.frozen import Frozen, locked
 from gpmnet.network import queries
 from gpmnet.network.facts import Facts
-from gpmnet.network.frozen import Frozen, locked
 from gpmnet.network.joint import JointFinding, check_groups, merged, warn_blanket, warn_separation
 from gpmnet.network.matrix import symmetric_matrix
 from gpmnet.network.pairs import STATISTICS, Pairs

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpmnet.errors import InputError
-from gpmnet.network.frozen import Frozen, locked
+from gpmnet.frozen import Frozen, locked
 
 STATISTICS = ("omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value")
 DTYPES: dict[str, type[np.generic]] = {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError
-from gpmnet.network.frozen import Frozen, FrozenMap, locked
+from gpmnet.frozen import Frozen, FrozenMap, locked
 
 
 @dataclass(frozen=True, eq=False)
