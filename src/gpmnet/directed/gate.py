@@ -1,7 +1,7 @@
 r"""Which variables have only linear dependences, so that one feature is enough for them.
 
-Under a Gaussian copula the normal scores have :math:`E z_i H_2(z_j) = 0` and :math:`E H_2(z_i) H_2(z_j) = \rho_{ij}^2` with
-:math:`H_2 = (z^2 - 1) / \sqrt 2`. A variable is linear if it departs from neither with any other by more than chance allows.
+Under a Gaussian copula the normal scores have :math:`E z_i H_2(z_j) = E z_i H_3(z_j) = 0` and
+:math:`E H_2(z_i) H_2(z_j) = \rho_{ij}^2` with :math:`H_2 = (z^2 - 1) / \sqrt 2`, :math:`H_3 = (z^3 - 3z) / \sqrt 6`. A variable is linear if it departs from neither with any other by more than chance allows.
 Fewer columns mean more power, and a strong linear effect is not taken for many weak bent ones.
 """
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpmnet.directed.score import Floats
 
-MARGIN = 1.5
+MARGIN = 0.0
 """Standard errors beyond the largest that chance is expected to make."""
 
 
@@ -25,18 +25,15 @@ def linear_variables(scores: Floats) -> NDArray[np.bool_]:
     if m < 2:
         return np.ones(m, dtype=bool)
     z = (scores - scores.mean(axis=0)) / scores.std(axis=0)
-    bent = z**2 - 1
-    bent /= bent.std(axis=0)
+    bent, cubic = z**2 - 1, z**3 - 3 * z
+    bent, cubic = bent / bent.std(axis=0), cubic / cubic.std(axis=0)
     rho = z.T @ z / n
-    most = np.sqrt(2 * np.log(3 * m**2)) + MARGIN
-    # (z, H2), both ways, then (H2, H2); standard errors from the rows
-    skewed = z.T @ bent / n
-    error = np.sqrt(np.maximum((z**2).T @ bent**2 / n - skewed**2, 1e-12) / n)
-    odd = np.abs(skewed) / error
-    squares = bent.T @ bent / n
-    error = np.sqrt(np.maximum((bent**2).T @ bent**2 / n - squares**2, 1e-12) / n)
-    even = np.abs(squares - rho**2) / error
-    for found in (odd, even):
-        np.fill_diagonal(found, 0.0)
-    worst = np.maximum(np.maximum(odd, odd.T), even).max(axis=1)
-    return np.asarray(worst <= most)
+    most = np.sqrt(2 * np.log(5 * m**2)) + MARGIN
+    worst = np.zeros((m, m))
+    for a, b, expected in ((z, bent, 0.0), (z, cubic, 0.0), (bent, bent, rho**2)):
+        moments = a.T @ b / n
+        error = np.sqrt(np.maximum((a**2).T @ b**2 / n - moments**2, 1e-12) / n)  # from the rows
+        off = np.abs(moments - expected) / error
+        worst = np.maximum(worst, np.maximum(off, off.T))
+    np.fill_diagonal(worst, 0.0)
+    return np.asarray(worst.max(axis=1) <= most)

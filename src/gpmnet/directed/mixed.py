@@ -1,10 +1,10 @@
-"""Which score for which kinds: tables, basis functions and regressions in cells put together.
+"""Which score for which kinds: tables, indicators, means and scales, and regressions in cells.
 
 ==========  =======================================================================================
 child       score of parents, discrete ones D and continuous ones C
 ==========  =======================================================================================
-discrete    tables of D, plus the basis score of C within the cells of D
-continuous  the larger of the basis score of D and C, and the regressions on C in the cells of D
+discrete    tables of D, plus indicators given C within the cells of D
+continuous  the larger of mean and scale given D and C, and regressions on C in the cells of D
 ==========  =======================================================================================
 
 From each comes a price for every parent, since it was chosen among d.
@@ -15,8 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpmnet.directed.basis import BasisFit, BasisScore
 from gpmnet.directed.conditional_gaussian import ConditionalGaussianScore
+from gpmnet.directed.indicators import IndicatorFit, Indicators
+from gpmnet.directed.location_scale import LocationScale, LocationScaleFit
 from gpmnet.directed.score import FamilyScore, Floats, Ints, Parents, with_parent
 from gpmnet.directed.tables import TableScore
 
@@ -35,63 +36,65 @@ class MixedScore(FamilyScore):
         self,
         is_discrete: NDArray[np.bool_],
         tables: TableScore,
-        basis: BasisScore,
+        indicators: Indicators,
+        continuous: LocationScale,
         regressions: ConditionalGaussianScore,
         price: float,
     ) -> None:
         self.d = len(is_discrete)
-        self.tables, self.basis, self.regressions, self.price = tables, basis, regressions, price
-        self._is_discrete = is_discrete
-        self._fits: dict[tuple[int, Parents], tuple[float, BasisFit]] = {}
+        self.tables, self.indicators, self.continuous = tables, indicators, continuous
+        self.regressions, self.price, self._is_discrete = regressions, price, is_discrete
+        self._of_discrete: dict[tuple[int, Parents], IndicatorFit] = {}
+        self._of_continuous: dict[tuple[int, Parents], tuple[float, LocationScaleFit]] = {}
 
     def score(self, child: int, parents: Parents) -> float:
         """Return the evidence for a set of parents, less its price."""
-        return self._fit(child, parents)[0] - self.price * len(parents)
+        if self._is_discrete[child]:
+            given, _ = self._split(parents)
+            found = self._discrete(child, parents).score + self.tables.score(child, given)
+        else:
+            found = self._continuous(child, parents)[0]
+        return found - self.price * len(parents)
 
     def gains(self, child: int, parents: Parents, candidates: Ints) -> Floats:
         """Return about what each candidate adds; see `FamilyScore`."""
-        found = np.empty(len(candidates))
-        discrete = self._is_discrete[candidates]
-        own = self._discrete_child if self._is_discrete[child] else self._continuous_child
-        own(child, parents, candidates, discrete, found)
-        return found - self.price
+        own = self._gains_discrete if self._is_discrete[child] else self._gains_continuous
+        return own(child, parents, candidates) - self.price
 
-    def _discrete_child(
-        self, child: int, parents: Parents, candidates: Ints, discrete: NDArray[np.bool_], found: Floats
-    ) -> None:
+    def _gains_discrete(self, child: int, parents: Parents, candidates: Ints) -> Floats:
+        found, discrete = np.empty(len(candidates)), self._is_discrete[candidates]
         given, _ = self._split(parents)
         found[discrete] = self.tables.gains(child, given, candidates[discrete])
         if not discrete.all():
-            fit = self._fit(child, parents)[1]
-            found[~discrete] = self.basis.gains(child, fit, candidates[~discrete], given)
+            found[~discrete] = self.indicators.gains(self._discrete(child, parents), candidates[~discrete])
+        return found
 
-    def _continuous_child(
-        self, child: int, parents: Parents, candidates: Ints, discrete: NDArray[np.bool_], found: Floats
-    ) -> None:
-        now, fit = self._fit(child, parents)
+    def _gains_continuous(self, child: int, parents: Parents, candidates: Ints) -> Floats:
+        now, fit = self._continuous(child, parents)
         given, rest = self._split(parents)
-        found[:] = fit.score + self.basis.gains(child, fit, candidates)
-        for at in np.flatnonzero(discrete).tolist():
-            cells = with_parent(given, int(candidates[at]))
-            found[at] = max(found[at], self.regressions.score(child, rest, cells))
-        if given:
-            for at in np.flatnonzero(~discrete).tolist():
-                slopes = with_parent(rest, int(candidates[at]))
-                found[at] = max(found[at], self.regressions.score(child, slopes, given))
-        found -= now
+        found = fit.score + self.continuous.gains(fit, candidates)
+        for at, other in enumerate(candidates.tolist()):
+            if self._is_discrete[other]:
+                found[at] = max(found[at], self.regressions.score(child, rest, with_parent(given, other)))
+            elif given:
+                found[at] = max(found[at], self.regressions.score(child, with_parent(rest, other), given))
+        return np.asarray(found - now)
 
-    def _fit(self, child: int, parents: Parents) -> tuple[float, BasisFit]:
+    def _discrete(self, child: int, parents: Parents) -> IndicatorFit:
         key = child, parents
-        if key not in self._fits:
+        if key not in self._of_discrete:
             given, rest = self._split(parents)
-            if self._is_discrete[child]:
-                fit = self.basis.fit(child, rest, given)
-                score = fit.score + self.tables.score(child, given)
-            else:
-                fit = self.basis.fit(child, parents)
-                score = max(fit.score, self.regressions.score(child, rest, given)) if given else fit.score
-            self._fits[key] = score, fit
-        return self._fits[key]
+            self._of_discrete[key] = self.indicators.fit(child, rest, given)
+        return self._of_discrete[key]
+
+    def _continuous(self, child: int, parents: Parents) -> tuple[float, LocationScaleFit]:
+        key = child, parents
+        if key not in self._of_continuous:
+            given, rest = self._split(parents)
+            fit = self.continuous.fit(child, parents)
+            best = max(fit.score, self.regressions.score(child, rest, given)) if given else fit.score
+            self._of_continuous[key] = best, fit
+        return self._of_continuous[key]
 
     def _split(self, parents: Parents) -> tuple[Parents, Parents]:
         """Return the discrete and the continuous parents."""

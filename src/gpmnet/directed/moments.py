@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpmnet.directed.cells import Cells
 from gpmnet.directed.score import Floats, Ints, Parents
@@ -29,7 +28,7 @@ class Moments:
         Columns of each variable.
     """
 
-    phi: NDArray[np.floating]
+    phi: Floats
     blocks: tuple[Ints, ...]
 
     @property
@@ -42,7 +41,7 @@ class Moments:
         """Means of the products of all columns, (M + 1, M + 1)."""
         total = np.zeros((self.phi.shape[1],) * 2)
         for start in range(0, self.n, _BLOCK):
-            rows = self.phi[start : start + _BLOCK].astype(np.float64)
+            rows = self.phi[start : start + _BLOCK]
             total += rows.T @ rows
         return total / self.n
 
@@ -61,23 +60,30 @@ class Within:
 
     def __init__(self, moments: Moments, cells: Cells) -> None:
         self.moments, self._cells = moments, cells
-        self._known: dict[Parents, tuple[Floats, int]] = {}
+        self._known: dict[Parents, Floats] = {}
 
-    def block(self, given: Parents, rows: Ints, columns: Ints) -> Floats:
-        """Return moments of two lists of columns, given the cells of some discrete variables."""
-        plain = self.moments.gram[rows[:, None], columns]
-        if not given:
-            return plain
-        means = self._means(given)[0]
-        found: Floats = plain - means[:, rows].T @ means[:, columns]
+    def __call__(self, rows: Ints, columns: Ints, given: Parents = ()) -> Floats:
+        """Return the moments of two lists of columns, given the cells of some discrete variables."""
+        found = self.moments.gram[rows[:, None], columns]
+        if given:
+            means = self.means(given)
+            found = found - means[:, rows].T @ means[:, columns]
         return found
 
-    def n(self, given: Parents) -> int:
-        """Return how many rows are left when every cell that has any has used one for its mean."""
-        return self.moments.n - (self._means(given)[1] if given else 1)
+    def variances(self, columns: Ints, given: Parents) -> Floats:
+        """Return the variances of columns within cells."""
+        found: Floats = self.moments.gram[columns, columns]
+        if given:
+            means = self.means(given)[:, columns]
+            found = found - np.einsum("ij,ij->j", means, means)
+        return found
 
-    def _means(self, given: Parents) -> tuple[Floats, int]:
-        """Return cell means times the root of the cell's share, (cells, M + 1), and the number of cells."""
+    def rows_left(self, given: Parents) -> int:
+        """Return how many rows are left when every cell has used one for its mean."""
+        return self.moments.n - (len(self.means(given)) if given else 1)
+
+    def means(self, given: Parents) -> Floats:
+        """Return means in cells that have rows, times the root of the cell's share of them: (cells, M + 1)."""
         if given not in self._known:
             if len(self._known) >= _MOST:
                 self._known.pop(next(iter(self._known)))
@@ -85,6 +91,6 @@ class Within:
             order = np.argsort(cell, kind="stable")
             starts = np.flatnonzero(np.r_[True, np.diff(cell[order]) > 0])
             count = np.diff(np.r_[starts, len(cell)])
-            sums = np.add.reduceat(self.moments.phi[order].astype(np.float64), starts, axis=0)
-            self._known[given] = sums / np.sqrt(count * self.moments.n)[:, None], len(starts)
+            sums = np.add.reduceat(self.moments.phi[order], starts, axis=0)
+            self._known[given] = sums / np.sqrt(count * len(cell))[:, None]
         return self._known[given]
