@@ -25,7 +25,17 @@ from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.parallel import check_n_jobs, limited_threads
-from gpmnet.parameters import check_device, least_strength, name_pairs, positions, seed_of, share
+from gpmnet.parameters import (
+    arrow_positions,
+    check_device,
+    least_strength,
+    name_pairs,
+    name_tiers,
+    positions,
+    seed_of,
+    share,
+    tier_positions,
+)
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Chosen, Cutoff, choose_edges
@@ -33,6 +43,10 @@ from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 from gpmnet.testing.strength import log_p_at_most
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
+_BY_SCORE = (
+    "edges were chosen by the score of a directed graph: fdr does not apply to them, and p-values are those of the local test, "
+    "not corrected for the search"
+)
 _PARTS = ("energy", "objective", "penalty", "options")
 
 
@@ -41,11 +55,13 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     Parameters
     ----------
-    engine : {"local", "deep"} or Engine
-        How conditional dependence is estimated: by regressions around each pair, up to 100,000 variables; or by one energy
+    engine : {"local", "dag", "deep"} or Engine
+        How conditional dependence is estimated: by regressions around each pair, up to 100,000 variables; by the directed
+        graph with the best score, whose moral graph is the network, up to a few thousand; or by one energy
         for all variables, which sees interactions of any order, for up to a few hundred. A key of `gpmnet.engines.ENGINES`.
     fdr : float
-        False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs).
+        False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs). It has no meaning for the dag engine,
+        whose edges are chosen by the score.
     threshold : float or None
         A plain p-value threshold instead of `fdr`.
     min_strength : float
@@ -55,6 +71,11 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         What happens to rows with missing values.
     forbid, require : sequence of (name, name), optional
         Pairs that are never edges, and are never tested; pairs that always are.
+    arrows : sequence of (cause, effect), optional
+        Of the dag engine: directions that are known.
+    tiers : sequence of collections of str, optional
+        Of the dag engine: groups of variables, the earliest first; nothing in a later one is a cause of anything in an
+        earlier one. A variable in no group may stand anywhere.
     device : str
         "cpu" or "cuda".
     n_jobs : int or None
@@ -67,7 +88,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Of the deep engine: what is learned on top of pairwise terms (a key of `gpmnet.energies.ENERGIES`, or an object
         such as ``MLP(hidden=128)``), the loss (of `gpmnet.objectives.OBJECTIVES`), the penalty on Omega (of
         `gpmnet.penalties.PENALTIES`, or ``SCAD(a=3.7)``). None is the engine's own choice.
-    options : LocalOptions, DeepOptions or None
+    options : LocalOptions, DagOptions, DeepOptions or None
         Settings of the engine.
 
     Attributes
@@ -85,6 +106,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         engine also its fits and its training.
     converged_ : bool
         Whether every solver ended at a solution; a `ConvergenceWarning` names the variables where one did not.
+    dag_ : CPDAG
+        Of the dag engine: the class of the directed graph, over the variables that were fitted.
     energy_ : Energy
         Of the deep engine: the energy of all rows.
     lam_ : float
@@ -123,6 +146,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         missing: Any = "error",
         forbid: Sequence[tuple[str, str]] | None = None,
         require: Sequence[tuple[str, str]] | None = None,
+        arrows: Sequence[tuple[str, str]] | None = None,
+        tiers: Sequence[Sequence[str]] | None = None,
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -138,6 +163,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.missing = missing
         self.forbid = forbid
         self.require = require
+        self.arrows = arrows
+        self.tiers = tiers
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -175,7 +202,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
         check_device(self.device)
         seed = seed_of(self.random_state)
-        pairs = [name_pairs(name, getattr(self, name)) for name in ("forbid", "require")]
+        pairs = [name_pairs(name, getattr(self, name)) for name in ("forbid", "require", "arrows")]
+        tiers = name_tiers(self.tiers)
+        self._check_engine(engine)
         _check_origin(origin)
         clock = [time.perf_counter()]
         if isinstance(X, Table) and kinds:
@@ -184,7 +213,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         check_fits(engine, table, self.device)
         problem = Problem(
             table.encode(seed),
-            *_constraints(table, *pairs),
+            *_constraints(table, *pairs[:2]),
+            arrow_positions(table, pairs[2]),
+            tier_positions(table, tiers),
             alpha=cutoff.value if cutoff.of == "p" else 0.0,
             seed=seed,
             device=self.device,
@@ -195,10 +226,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         with limited_threads(n_jobs):
             found = engine.fit(problem)
             clock.append(time.perf_counter())
-            log_p = _log_p(found, cutoff.min_strength)
-            chosen = choose_edges(log_p, _n_tests(problem), cutoff, _is_required(found, problem))
+            chosen = _chosen(found, problem, cutoff)
+            said = cutoff if engine.takes_cutoff else None
             if on_edges is not None:
-                on_edges(_edges_alone(table, found, chosen, cutoff, facts))
+                on_edges(_edges_alone(table, found, chosen, said, facts))
             joint = found.joint(chosen.is_edge)
             clock.append(time.perf_counter())
             shown = shown_edges(problem.d, chosen, found.strength)
@@ -211,8 +242,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         hidden = group_caution(groups, findings)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
         dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-        facts = replace(facts, seconds=seconds, warnings=(*cautions, *([hidden] if hidden else []), *dense))
-        network, omega = build_network(table, found, chosen, described, shown, cutoff, facts)
+        notes = (*cautions, *([hidden] if hidden else []), *dense, *([] if engine.takes_cutoff else [_BY_SCORE]))
+        facts = replace(facts, seconds=seconds, warnings=notes)
+        network, omega = build_network(table, found, chosen, described, shown, said, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         # Only now: a fit that fails leaves what the one before has learned.
         self._store(
@@ -278,6 +310,17 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             return Cutoff(rate, "q", least)
         return Cutoff(share("threshold", self.threshold), "p", least)
 
+    def _check_engine(self, engine: Engine) -> None:
+        """Raise if something was asked for that the engine has no use for."""
+        if not engine.takes_directions:
+            for name in ("arrows", "tiers"):
+                if getattr(self, name) is not None:
+                    raise InputError(f"{name} are directions, which this engine does not have; use engine='dag'")
+        if not engine.takes_cutoff and (self.threshold is not None or self.min_strength):
+            raise InputError(
+                "threshold and min_strength choose edges by p-values; engine='dag' chooses them by its score"
+            )
+
     def _engine(self) -> Engine:
         """Return the engine with the parts it was given."""
         given = {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
@@ -339,12 +382,22 @@ def _check_origin(origin: Any) -> None:
         raise InputError(f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}")
 
 
-def _edges_alone(table: Table, found: Found, chosen: Chosen, cutoff: Cutoff, facts: Facts) -> MarkovNetwork:
+def _edges_alone(
+    table: Table, found: Found, chosen: Chosen, cutoff: Cutoff | None, facts: Facts
+) -> MarkovNetwork:
     """Return the network before Omega is known, which says so."""
     cautions = (*_cautions(found.stops, table.names), "Omega and the shapes of the edges are not there yet")
     nothing = Description.nothing(len(found.first), len(table.names))
     shown = np.empty(0, dtype=np.intp)
     return build_network(table, found, chosen, nothing, shown, cutoff, replace(facts, warnings=cautions))[0]
+
+
+def _chosen(found: Found, problem: Problem, cutoff: Cutoff) -> Chosen:
+    """Return the edges: those the engine decided on, or those up to the cutoff; in both cases those that are required."""
+    required, decided = _is_required(found, problem), found.decided()
+    if decided is None:
+        return choose_edges(_log_p(found, cutoff.min_strength), _n_tests(problem), cutoff, required)
+    return Chosen(decided | required, np.exp(found.log_p), np.full(len(decided), np.nan))
 
 
 def _n_tests(problem: Problem) -> int:

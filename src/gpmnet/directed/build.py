@@ -55,6 +55,12 @@ class ScoreOptions(Part):
         check_type(self, "cells", CellPrior)
 
 
+def score_memory(n_rows: int, n_levels: NDArray[np.intp], options: ScoreOptions) -> int:
+    """Return about how many bytes a score needs: columns twice, scores and codes, and the moments of all columns."""
+    columns = int(np.where(n_levels > 0, n_levels - 1, options.features).sum())
+    return 8 * (n_rows * (2 * columns + 2 * len(n_levels)) + 2 * columns**2)
+
+
 def build_score(encoded: Encoded, options: ScoreOptions) -> MixedScore:
     """Return the score of a table."""
     n, d, discrete = encoded.n_rows, len(encoded.names), encoded.is_discrete

@@ -1,8 +1,8 @@
 r"""A discrete variable given continuous parents, within the cells of its discrete ones.
 
 The child's indicators are regressed one after another, each given those before, on columns of the parents
-(`gpmnet.directed.basis`). A linear regression of indicators says g nats a row where little is explained, and more than the
-child has where much is; with :math:`H` the entropy of the child in the cells, it counts as :math:`H (1 - e^{-g/H})`.
+(`gpmnet.directed.basis`): that chooses the columns. What these are worth is the log likelihood of a multinomial logit on them
+(`gpmnet.directed.logit`) over that of the cells: a likelihood, as the other direction has one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from gpmnet.directed.basis import Basis
 from gpmnet.directed.cells import Cells
 from gpmnet.directed.forward import Chosen, forward, sweep
+from gpmnet.directed.logit import logit_gain
 from gpmnet.directed.score import Floats, Ints, Parents
 
 
@@ -46,11 +47,10 @@ class Indicators:
             chosen.append(forward(left[at[:, None], at], price, n, basis.prices.noise))
             if left[k, k] > basis.prices.noise:
                 sweep(left, k)
-        gain = sum(found.gain for found in chosen)
         score = -sum(found.price for found in chosen)
-        if gain:
-            most = self._entropy(child, given)
-            score += most * -np.expm1(-gain / most)
+        used = np.unique(np.concatenate([found.columns for found in chosen]))
+        if len(used):
+            score += self._worth(child, columns[len(own) + used], given)
         return IndicatorFit(child, parents, given, float(score), tuple(chosen))
 
     def gains(self, fit: IndicatorFit, candidates: Ints) -> Floats:
@@ -65,11 +65,15 @@ class Indicators:
             total += basis.gains(inner, outer, fit.given, candidates, price, basis.prices.noise)
         return total
 
-    def _entropy(self, child: int, given: Parents) -> float:
-        """Return the entropy of all rows of a child in the cells of `given`, in nats; never quite nothing."""
+    def _worth(self, child: int, columns: Ints, given: Parents) -> float:
+        """Return the log likelihood of a logit on columns, beyond the cells."""
         cell, count = self._cells.of(given)
-        r = self._cells.levels[child]
-        counts = np.bincount(cell * r + self._cells.codes[child], minlength=count * r).reshape(count, r)
-        rows = counts.sum(axis=1, keepdims=True)
-        share = counts / np.maximum(rows, 1)
-        return max(float(-(counts * np.log(np.where(counts > 0, share, 1.0))).sum()), 1.0)
+        codes, r = self._cells.codes[child], self._cells.levels[child]
+        counts = np.bincount(cell * r + codes, minlength=count * r).reshape(count, r) + 1.0 / r
+        offset = np.log(counts / counts.sum(axis=1, keepdims=True))[cell]
+        values = self._within.moments.phi[:, columns]
+        if given:
+            rows = np.maximum(np.bincount(cell, minlength=count), 1)
+            means = np.stack([np.bincount(cell, column, minlength=count) / rows for column in values.T], axis=1)
+            values = values - means[cell]
+        return logit_gain(values, codes, offset)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
+from gpmnet.directed.directions import DIRECTION_COLUMNS, Directions
 from gpmnet.errors import InputError, quote, quote_all
 from gpmnet.frozen import Frozen, locked
 from gpmnet.network import queries
@@ -55,6 +56,8 @@ class MarkovNetwork(Frozen):
         Variables that nearly determine each other, so that given the rest they hide each other's edges.
     joint_findings : tuple of JointFinding
         Variables that depend on such a group, though on no single member of it.
+    directions : Directions or None
+        The class of the directed graph behind the edges, where a search over such graphs found them, and what each rests on.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class MarkovNetwork(Frozen):
     facts: Facts = field(default_factory=Facts)
     groups: tuple[tuple[str, ...], ...] = ()
     joint_findings: tuple[JointFinding, ...] = ()
+    directions: Directions | None = None
 
     def __post_init__(self) -> None:
         for name in ("names", "kinds", "joint_findings"):
@@ -147,7 +151,11 @@ class MarkovNetwork(Frozen):
 
     @property
     def edges(self) -> pd.DataFrame:
-        """The edges by name with omega, strength and its interval, sign, p_value and q_value, most certain first."""
+        """The edges by name with omega, strength and its interval, sign, p_value and q_value, most certain first.
+
+        Those of a search over directed graphs have also `kind` (arc, or co-parents), `direction` ("->" from source to
+        target, "<-", or "--" where it is open), `evidence` (nats that the score loses without the edge) and `common_effects`.
+        """
         return self._frame(self._edges)
 
     @property
@@ -167,10 +175,16 @@ class MarkovNetwork(Frozen):
 
         names = np.array(self.names, dtype=object)
         pairs = pairs.take(pairs.order())
-        ends = {"source": pairs.first, "target": pairs.second}
+        positions = {"source": pairs.first, "target": pairs.second}
         # As objects: the string type of pandas cannot hold every name.
-        columns: dict[str, Any] = {end: pd.Series(names[at], dtype=object) for end, at in ends.items()}
+        columns: dict[str, Any] = {end: pd.Series(names[at], dtype=object) for end, at in positions.items()}
         columns |= {name: getattr(pairs, name) for name in STATISTICS}
+        if self.directions is not None:
+            ends = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+            rows = [self.directions.row(self.names[a], self.names[b]) for a, b in ends]
+            for name in DIRECTION_COLUMNS:
+                kind = np.float64 if name == "evidence" else object
+                columns[name] = pd.Series([row[name] for row in rows], dtype=kind)
         return pd.DataFrame(columns)
 
     def __contains__(self, name: object) -> bool:
