@@ -29,6 +29,7 @@ ORDER = [
     {"network"},
     {"parameters"},
     {"estimator"},
+    {"causal"},
     {"simulate", "metrics"},
     {"baselines"},
     {"bench"},
@@ -82,6 +83,7 @@ MOST_PARAMETERS = 7  # without self and cls
 # Commands of the program have as many parameters as options, and an estimator as many as settings.
 MANY_PARAMETERS = {
     "cli/bench.py: run",
+    "cli/causal.py: causal",
     "cli/fit.py: fit",
     "cli/simulate.py: simulate",
     "estimator.py: GPM.__init__",

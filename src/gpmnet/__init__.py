@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpmnet.estimator import GPM, fit
     from gpmnet.network import MarkovNetwork
+    from gpmnet.testing.ci import CITest, ci_test
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["GPM", "MarkovNetwork", "__version__", "fit"]
+__all__ = ["GPM", "CITest", "MarkovNetwork", "__version__", "ci_test", "fit"]
 
-_HOME = {"GPM": "gpmnet.estimator", "fit": "gpmnet.estimator", "MarkovNetwork": "gpmnet.network"}
+_HOME = {
+    "GPM": "gpmnet.estimator",
+    "fit": "gpmnet.estimator",
+    "MarkovNetwork": "gpmnet.network",
+    "CITest": "gpmnet.testing.ci",
+    "ci_test": "gpmnet.testing.ci",
+}
 
 
 def __getattr__(name: str) -> Any:

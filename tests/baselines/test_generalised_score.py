@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from gpmnet.baselines import GesGs
-from gpmnet.baselines.generalised_score import (
+from gpmnet.baselines.ges_gs import orientations
+from gpmnet.causal.generalised_score import (
     GeneralisedScore,
     centred,
     feature_map,
     gaussian_kernel,
     median_distance,
 )
-from gpmnet.baselines.ges_gs import orientations
 
 
 def kernel_of(column):

@@ -19,6 +19,8 @@ VARIANTS = [
     ("random", "discrete", {"density": 0.3}),
     ("random", "mixed", {"smooth": True}),
     ("random", "mixed", {"smooth": True, "density": 0.8, "max_clique": 5}),
+    ("dag", "continuous", {"noise": "gaussian", "density": 0.3}),
+    ("dag", "discrete", {"max_parents": 2}),
     ("gaussian", "continuous", {"structure": "chain", "rho": -0.6}),
     ("gaussian", "continuous", {"precision": GIVEN}),
     ("nonparanormal", "continuous", {"structure": "chain"}),

@@ -74,3 +74,19 @@ def test_the_truth_is_the_moral_graph_of_the_dag(kind):
     assert nx.is_chordal(truth)
     assert same_edges(nx.moral_graph(graph), truth)
     assert same_edges(graph.to_undirected(), truth)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_random_dag_has_so_many_arrows_and_its_colliders_are_married(seed):
+    drawn = simulate("dag", d=20, n=5, seed=seed)
+    graph = directed(drawn.dag)
+    assert nx.is_directed_acyclic_graph(graph)
+    assert graph.number_of_edges() == 27
+    assert max(count for _, count in graph.in_degree()) <= 3
+    assert same_edges(nx.moral_graph(graph), nx.from_scipy_sparse_array(drawn.truth))
+    assert drawn.truth.sum() / 2 > 27
+
+
+def test_a_dag_that_cannot_be_is_refused():
+    with pytest.raises(InputError, match="raise max_parents"):
+        simulate("dag", d=10, n=5, density=0.9)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpmnet.baselines.base import Baseline, Estimate, FloatArray, TableLike, require, standardised
 from gpmnet.baselines.ci_tests import quiet
-from gpmnet.baselines.generalised_score import GeneralisedScore
+from gpmnet.causal.generalised_score import GeneralisedScore
 from gpmnet.checks import check_number
 from gpmnet.graphs import moralise
 

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from gpmnet.baselines import BASELINES, PAIR_TESTS, Baseline, PairTest
+from gpmnet.bench.directions import DIRECTIONS, Directions
 from gpmnet.errors import InputError
 
 NOT_INSTALLED = "not installed"
@@ -78,6 +79,12 @@ def _engine(name: str, summary: str, **options: Any) -> Method:
     return Method(name, summary, build_engine, {"fdr": 0.05} | options, "gpmnet.estimator", has_p_values=True)
 
 
+def _directions(kind: type[Directions]) -> Method:
+    options = {f.name: f.default for f in dataclasses.fields(kind) if f.init and f.name != "random_state"}
+    summary = (inspect.getdoc(kind) or "").partition("\n")[0]
+    return Method(kind.name, summary, kind, options, kind.module, kind.package)
+
+
 _ENGINES = (
     _engine("gpm", "The local engine: closed-form local score matching.", engine="local"),
     _engine("gpm-deep", "The deep engine with its default penalty.", engine="deep"),
@@ -89,7 +96,12 @@ _ENGINES = (
 
 METHODS: dict[str, Method] = {
     method.name: method
-    for method in (*_ENGINES, *map(_registered, BASELINES.values()), *map(_registered, PAIR_TESTS.values()))
+    for method in (
+        *_ENGINES,
+        *map(_directions, DIRECTIONS),
+        *map(_registered, BASELINES.values()),
+        *map(_registered, PAIR_TESTS.values()),
+    )
 }
 
 

@@ -21,9 +21,11 @@ TEXT = (
     "key", "suite", "task", "simulator", "kind", "options", "method", "method_options", "status", "reason",
     "versions", "python", "started",
 )  # fmt: skip
-WHOLE = ("d", "n", "seed", "jobs", "cpu_count", "hamming", "empty_hamming", "n_edges", "n_true", "n_visible")
+WHOLE = ("d", "n", "seed", "jobs", "cpu_count", "hamming", "empty_hamming", "n_edges", "n_true", "n_visible",
+         "n_evaluations")  # fmt: skip
 REAL = (
     "fdr", "precision", "recall", "f1", "fdr_realised", "average_precision", "recall_visible", "f1_visible",
+    "f1_skeleton", "f1_arrows",
     "seconds", "peak_memory_mb", "max_seconds", "max_memory_gb",
 )  # fmt: skip
 LISTS = ("p_values",)

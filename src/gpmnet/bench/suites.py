@@ -145,6 +145,14 @@ SUITES: dict[str, Suite] = {
         ("gpm",),
         fdr=0.001,
     ),
+    "causal": Suite(
+        "Random directed graphs, three kinds, d = 10, 20 and 50, n = 1000: directions inside the network and without it.",
+        (Grid("dag", ALL_KINDS, (10, 20, 50), seeds=10),),
+        ("pc-inside", "pc-inside-separator", "pc-all", "ges-inside", "ges-all", "ges-gs-inside", "gs", "pc-kci", "pc-rcit",
+         "gpm"),
+        fdr=0.05,
+        fewer_seeds={"pc-kci": 2, "ges-gs-inside": 2, "gs": 2},
+    ),
     "tables": Suite(
         "Every table with a known graph in a folder of folders, given by --tables DIR.",
         (),

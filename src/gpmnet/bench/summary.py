@@ -18,6 +18,9 @@ MEASURES = (
     ("average_precision", "AP", 2),
     ("recall_visible", "visible recall", 2),
     ("f1_visible", "visible F1", 2),
+    ("f1_skeleton", "skeleton F1", 2),
+    ("f1_arrows", "arrow F1", 2),
+    ("n_evaluations", "tests or scores", 0),
     ("seconds", "seconds", 2),
     ("peak_memory_mb", "MB", 0),
 )
@@ -27,7 +30,8 @@ Each line is a method on a task: mean ± standard deviation over the seeds that 
 many did, of how many; the last column says why the others did not. *Hamming* is the number of wrong pairs and
 *empty* that of a graph without edges. *FDR* is the false-discovery rate of methods that have one. *AP* is the
 average precision of the ranking of all pairs. *Visible* leaves out true edges that no test given all the rest
-can see. *Seconds* are those of the fit alone; *MB* is the peak memory of its process.
+can see. *Skeleton* and *arrow F1* are of the class of the directed graph: who is adjacent, and the arrows that it
+compels. *Seconds* are those of the fit alone; *MB* is the peak memory of its process.
 """
 
 

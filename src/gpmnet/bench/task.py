@@ -27,12 +27,15 @@ class Problem:
         The true graph.
     hidden : csr_array of shape (d, d), bool, or None
         True edges that no test given all the rest can see (conditional mutual information 0), where known.
+    dag : csr_array of shape (d, d), bool, or None
+        The directed graph behind the truth, where there is one: entry (i, j) says i -> j.
     """
 
     table: Table
     names: tuple[str, ...]
     truth: Graph
     hidden: Graph | None = None
+    dag: Graph | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,4 +83,4 @@ class SimulatedTask(Task):
         """Draw the sample; the table's kinds are the simulator's, not inferred ones."""
         drawn = simulate(self.simulator, d=self.d, n=self.n, seed=self.seed, kind=self.kind, **self.options)
         kinds = dict(zip(drawn.names, drawn.kinds, strict=True))
-        return Problem(load_table(drawn.frame(), kinds=kinds), drawn.names, drawn.truth)
+        return Problem(load_table(drawn.frame(), kinds=kinds), drawn.names, drawn.truth, dag=drawn.dag)

@@ -182,15 +182,11 @@ def write_results(network: MarkovNetwork, folder: Path, with_report: bool) -> No
 
 
 def read_pairs(path: Path | None) -> list[tuple[str, str]] | None:
-    """Return pairs of names from a CSV file with two columns; a first line "source,target" is a header."""
+    """Return pairs of names from a CSV file with two columns; a first line "source,target" or "from,to" is a header."""
     if path is None:
         return None
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{quote(path)} cannot be read: {error}") from error
-    if rows and [cell.strip().lower() for cell in rows[0][:2]] == ["source", "target"]:
+    rows = read_rows(path)
+    if rows and [cell.strip().lower() for cell in rows[0][:2]] in (["source", "target"], ["from", "to"]):
         rows = rows[1:]
     for number, row in enumerate(rows, start=1):
         if len(row) < 2:
@@ -198,6 +194,15 @@ def read_pairs(path: Path | None) -> list[tuple[str, str]] | None:
                 f"{quote(path)}, row {number}: two names are expected, got {quote(','.join(row))}"
             )
     return [(row[0].strip(), row[1].strip()) for row in rows]
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """Return the cells of a CSV file, empty lines left out."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return [row for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{quote(path)} cannot be read: {error}") from error
 
 
 @contextmanager

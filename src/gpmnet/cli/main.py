@@ -12,6 +12,7 @@ import typer
 
 from gpmnet import __version__
 from gpmnet.cli.bench import bench_app
+from gpmnet.cli.causal import causal
 from gpmnet.cli.fit import demo, fit
 from gpmnet.cli.options import AsJson, Reading, TablePath, reads_table
 from gpmnet.cli.report import report
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.command()(fit)
 app.command()(report)
+app.command()(causal)
 app.command()(demo)
 app.command()(simulate)
 app.add_typer(bench_app)

@@ -9,6 +9,7 @@ from gpmnet.simulate.nonparanormal import Nonparanormal
 from gpmnet.simulate.null import Null
 from gpmnet.simulate.parity import Parity
 from gpmnet.simulate.product import Product
+from gpmnet.simulate.random_dag import RandomDag
 from gpmnet.simulate.random_graph import RandomGraph
 from gpmnet.simulate.registry import SIMULATORS, simulate
 
@@ -22,6 +23,7 @@ __all__ = [
     "Null",
     "Parity",
     "Product",
+    "RandomDag",
     "RandomGraph",
     "Simulation",
     "Simulator",

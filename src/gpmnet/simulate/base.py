@@ -55,7 +55,7 @@ class Simulation:
     levels : tuple of int
         Number of levels of each discrete variable, 0 for a continuous one.
     dag : csr_array of shape (d, d) or None
-        Where the sample was drawn along a perfect directed graph: ``dag[i, j]`` says i -> j.
+        Where the sample was drawn along a directed graph: ``dag[i, j]`` says i -> j.
     precision : csr_array of shape (d, d) or None
         The exact inverse covariance of a Gaussian law (of the latent one, for monotone maps of it).
     log_density : callable or None

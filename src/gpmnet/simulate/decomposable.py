@@ -21,8 +21,8 @@ USUAL_CLIQUE = 4
 
 
 @dataclass(frozen=True)
-class PerfectDag:
-    """A directed graph in which the parents of every node are pairwise adjacent.
+class Dag:
+    """A directed graph without cycles.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ def check_graph_options(owner: Any) -> None:
 
 def perfect_dag(
     d: int, rng: np.random.Generator, *, density: float | None = None, max_clique: int | None = None
-) -> PerfectDag:
+) -> Dag:
     """Draw a perfect directed graph; its skeleton is a random decomposable (chordal) graph.
 
     Nodes come one at a time. Node t gets a number of parents k_t and then picks, uniformly, one of the
@@ -100,7 +100,7 @@ def perfect_dag(
     relabelled: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)] * d
     for node in range(d):
         relabelled[label[node]] = np.sort(label[parents[node]])
-    return PerfectDag(label, tuple(relabelled))
+    return Dag(label, tuple(relabelled))
 
 
 def _budget(d: int, density: float | None, max_clique: int | None) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""A law that factorises along a perfect directed graph: one conditional law per node."""
+"""A law that factorises along a directed graph: one conditional law per node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.simulate.base import Values
-from gpmnet.simulate.decomposable import PerfectDag
+from gpmnet.simulate.decomposable import Dag
 
 PILOT = 2000  # rows of the throw-away sample from which centres, scales and bin edges are taken
 
@@ -32,7 +32,7 @@ NodeMaker = Callable[[int, NDArray[np.intp], Values, np.random.Generator], NodeL
 class DirectedLaw:
     """The product of the node laws."""
 
-    dag: PerfectDag
+    dag: Dag
     nodes: tuple[NodeLaw, ...]
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -50,7 +50,7 @@ class DirectedLaw:
         return total
 
 
-def directed_law(dag: PerfectDag, make: NodeMaker, rng: np.random.Generator) -> DirectedLaw:
+def directed_law(dag: Dag, make: NodeMaker, rng: np.random.Generator) -> DirectedLaw:
     """Make the node laws in topological order, showing each the values its parents take in a pilot sample.
 
     Whatever a node law takes from data (the mean and scale of its inputs, the edges of bins) it takes from

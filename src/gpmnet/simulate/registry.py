@@ -14,6 +14,7 @@ from gpmnet.simulate.nonparanormal import Nonparanormal
 from gpmnet.simulate.null import Null
 from gpmnet.simulate.parity import Parity
 from gpmnet.simulate.product import Product
+from gpmnet.simulate.random_dag import RandomDag
 from gpmnet.simulate.random_graph import RandomGraph
 
 SIMULATORS: dict[str, Simulator] = {
@@ -21,6 +22,7 @@ SIMULATORS: dict[str, Simulator] = {
     for simulator in (
         Butterfly(),
         RandomGraph(),
+        RandomDag(),
         Gaussian(),
         Nonparanormal(),
         CopulaChain(),

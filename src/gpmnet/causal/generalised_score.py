@@ -7,10 +7,10 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from gpmnet.baselines.base import FloatArray
-
+FloatArray = NDArray[np.float64]
 RELATIVE_EIGENVALUE = 1e-10
 
 

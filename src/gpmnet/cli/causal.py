@@ -1,0 +1,148 @@
+"""`gpmnet causal`: directions inside a saved network."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpmnet.cli.fit import progress_bar, read_pairs, read_rows
+from gpmnet.cli.options import Reading, TablePath, reads_table
+from gpmnet.errors import InputError, quote
+
+if TYPE_CHECKING:
+    from gpmnet.causal import CPDAG, Discovery, Knowledge
+    from gpmnet.network import MarkovNetwork
+    from gpmnet.table import Table
+
+FILES = ("cpdag.json", "arcs.csv")
+METHODS = ("pc", "ges")  # the search over orders joins here, as "boss", with the engine that has it
+_MOST = 20
+MEANING = (
+    "an arrow is in every directed graph with these independences. It is a cause only if no common cause of two "
+    "columns is missing, rows were not selected by what is in them, and no two effects cancel out; nothing is said "
+    "about the size of an effect"
+)
+
+
+@reads_table
+def causal(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `gpmnet fit` wrote.")],
+    table: TablePath,
+    reading: Reading,
+    method: Annotated[str, typer.Option(help="pc (tests) or ges (a score).")] = "pc",
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder of the results; DIR unless given."),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="PC: sets with at least this p-value separate a pair; 0.05 unless given."),
+    ] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(help="GES: gaussian, or generalised for any kinds of columns, up to some hundred rows."),
+    ] = None,
+    require: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="CSV with two columns, from and to: arrows that are there."),
+    ] = None,
+    forbid: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="CSV with two columns, from and to: arrows that are not."),
+    ] = None,
+    tiers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="CSV, a line a group of columns, earliest first: no effect is in an earlier line than a cause.",
+        ),
+    ] = None,
+) -> None:
+    """Find directions inside a saved network: the class of directed graphs that fit the table it was learned from."""
+    from gpmnet.network import MarkovNetwork
+
+    if method not in METHODS:
+        raise InputError(f"--method must be one of {', '.join(METHODS)}; got {quote(method)}")
+    for option, value, needs in (("--alpha", alpha, "pc"), ("--score", score, "ges")):
+        if value is not None and method != needs:
+            raise InputError(f"{option} needs --method {needs}")
+    network = MarkovNetwork.load(folder)
+    loaded = _table(table, network, reading)
+    knowledge = _knowledge(require, forbid, tiers)
+    found = _search(method, loaded, network, {"alpha": alpha, "score": score}, knowledge)
+    out = folder if out is None else out
+    write(found.graph, out)
+    _show(found, network)
+    typer.echo(f"results: {out}{os.sep} ({', '.join(FILES)})")
+
+
+def write(graph: CPDAG, out: Path) -> None:
+    """Write `cpdag.json` and `arcs.csv` into a folder; they appear whole or not at all."""
+    from gpmnet.files import whole_folder
+
+    with whole_folder(out, FILES) as beside:
+        graph.save(beside / FILES[0])
+        with (beside / FILES[1]).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["from", "to", "kind"])
+            writer.writerows([(*arc, "compelled") for arc in graph.compelled])
+            writer.writerows([(*edge, "reversible") for edge in graph.reversible])
+
+
+def _table(path: Path, network: MarkovNetwork, reading: Reading) -> Table:
+    """Return the table, its columns taken for what the network took them for."""
+    from gpmnet.table import load_table
+
+    given = reading.arguments()
+    schema = network.facts.schema
+    kinds: dict[str, str] = {} if schema is None else {column.name: column.kind for column in schema}
+    missing = network.facts.settings.get("missing", "error")
+    policy = missing if isinstance(missing, str) else "error"
+    return load_table(path, missing=policy, **given | {"kinds": kinds | given["kinds"]})
+
+
+def _knowledge(require: Path | None, forbid: Path | None, tiers: Path | None) -> Knowledge:
+    from gpmnet.causal import Knowledge
+
+    groups = (
+        [] if tiers is None else [[cell.strip() for cell in row if cell.strip()] for row in read_rows(tiers)]
+    )
+    return Knowledge(read_pairs(require) or (), read_pairs(forbid) or (), groups)
+
+
+def _search(
+    method: str, table: Table, network: MarkovNetwork, given: dict[str, Any], knowledge: Knowledge
+) -> Discovery:
+    from gpmnet.causal import PCOptions, ges, pc
+
+    with progress_bar() as progress:
+        if method == "pc":
+            options = PCOptions() if given["alpha"] is None else PCOptions(alpha=given["alpha"])
+            return pc(table, network, options=options, knowledge=knowledge, progress=progress)
+        score = given["score"] or ("generalised" if table.is_discrete.any() else "gaussian")
+        return ges(table, network, score=score, knowledge=knowledge, progress=progress)
+
+
+def _show(found: Discovery, network: MarkovNetwork) -> None:
+    """Print the arrows, the open edges, and what may be said of them."""
+    from gpmnet.network.text import counted, short
+
+    graph = found.graph
+    lines = [f"{short(a, 40)} -> {short(b, 40)}" for a, b in graph.compelled]
+    lines += [f"{short(a, 40)} - {short(b, 40)} (either way)" for a, b in graph.reversible]
+    typer.echo(repr(graph))
+    for line in lines[:_MOST]:
+        typer.echo(f"  {line}")
+    if len(lines) > _MOST:
+        typer.echo(f"  … and {len(lines) - _MOST:,} more in arcs.csv")
+    if found.contradictions:
+        count = counted(len(found.contradictions), "collider")
+        typer.echo(f"note: {count} on which tests contradict each other; the surest answers were kept")
+    left_out = [name for name in network.names if name not in graph.names]
+    if left_out:
+        typer.echo(f"note: {counted(len(left_out), 'column')} left out, for repeating another")
+    typer.echo(f"note: {MEANING}")
