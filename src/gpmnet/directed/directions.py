@@ -16,6 +16,11 @@ from gpmnet.json_data import as_count, as_list, as_number, as_table
 
 DIRECTION_COLUMNS = ("kind", "direction", "evidence", "common_effects")
 """What a table of edges has of them."""
+CAUSAL = (
+    "an arrow is in every directed graph with these independences; it is a cause only if no common cause of two columns is "
+    "missing, rows were not selected by what is in them, and no two effects cancel out"
+)
+"""What a causal reading would need, in a sentence."""
 EdgeKind: TypeAlias = Literal["arc", "co-parents"]
 
 
