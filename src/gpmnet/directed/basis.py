@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.checks import check_number
-from gpmnet.directed.forward import forward, inverse_root, worth
+from gpmnet.directed.forward import inverse_root, worth
 from gpmnet.directed.moments import Within
 from gpmnet.directed.score import Floats, Ints, Parents
 from gpmnet.parts import Part
@@ -90,7 +90,7 @@ class Basis:
     def gains(
         self, inner: Floats, outer: Floats, given: Parents, candidates: Ints, price: Floats, noise: float
     ) -> Floats:
-        """Return what each candidate's columns are worth, less their price, to a response beyond a regression.
+        """Return about what each candidate's columns are worth, less their price, to a response beyond a regression.
 
         Parameters
         ----------
@@ -107,15 +107,6 @@ class Basis:
         variance = self.within.variances(flat, given) - np.einsum("ij,ij->j", known, known)
         s = max(float(inner[-1, -1] - at_y @ at_y), 0.0)
         alone = worth(covariance, variance, s, n, noise).reshape(padded.shape) - price
-        total = np.maximum(alone.max(axis=1), 0.0)
-        # further columns of the few candidates that have one
-        for at in np.flatnonzero((total > 0) & (self.width[candidates] > 1)).tolist():
-            m = int(self.width[candidates[at]])
-            here = slice(at * padded.shape[1], at * padded.shape[1] + m)
-            block = np.empty((m + 1, m + 1))
-            block[1:, 1:] = self.within(flat[here], flat[here], given) - known[:, here].T @ known[:, here]
-            block[0, 1:] = block[1:, 0] = covariance[here]
-            block[0, 0] = s
-            found = forward(block, price[at, :m], n, noise)
-            total[at] = found.gain - found.price
+        # the columns of one candidate are nearly uncorrelated: what each is worth alone adds up
+        total = np.maximum(alone, 0.0).sum(axis=1)
         return total

@@ -41,7 +41,7 @@ class ScoreOptions(Part):
     cells : CellPrior
     """
 
-    features: int = 5
+    features: int = 7
     parent: float = 0.5
     gate: bool = True
     prices: Prices = field(default_factory=Prices)
@@ -102,4 +102,5 @@ def _moments(features: Features, linear: NDArray[np.bool_]) -> Moments:
         used.append(block)
         blocks.append(np.arange(at, at + block.shape[1]))
         at += block.shape[1]
-    return Moments(np.column_stack([*used, np.zeros(len(phi))]), tuple(blocks))
+    # column after column: scores gather a few of them at a time
+    return Moments(np.asfortranarray(np.column_stack([*used, np.zeros(len(phi))])), tuple(blocks))

@@ -108,7 +108,7 @@ class ParentSets:
     def _shrink(self, here: _Set) -> tuple[float, Parents]:
         parents, score = here.parents, here.score
         while True:
-            free = [p for p in parents if p not in self._required]
+            free = [p for p in self._score.spare(self._child, parents) if p not in self._required]
             smaller = [self._set(without_parent(parents, p)) for p in free]
             best = max(smaller, key=lambda found: found.score, default=None)
             if best is None or best.score <= score:

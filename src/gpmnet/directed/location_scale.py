@@ -21,6 +21,8 @@ from gpmnet.directed.score import Floats, Ints, Parents
 
 _REACH = 9.0
 """Squares of residuals count up to so many times their mean."""
+_SURE = 4.0
+"""Times log n a column: a parent worth that much to the mean is not spare."""
 _LEAST = 0.2
 """The least that a fitted variance can be of the mean one."""
 
@@ -49,6 +51,7 @@ class LocationScale:
     def __init__(self, basis: Basis) -> None:
         self._basis, self._within = basis, basis.within
         self._phi, self._n = basis.within.moments.phi, basis.within.moments.n
+        self._light = self._phi.astype(np.float32)  # for moments with all columns, which only rank candidates
 
     def fit(self, child: int, parents: Parents) -> LocationScaleFit:
         """Return the regressions of a child on columns of its parents."""
@@ -62,15 +65,34 @@ class LocationScale:
         score = mean.gain - mean.price
         if basis.is_linear[child]:
             return LocationScaleFit(child, parents, score, mean)
+        values = self._phi[:, columns]
         rest = self._rest(child, columns[mean.columns])
         spread, noise = self._spread(rest)
-        moments[0, 1:] = moments[1:, 0] = spread @ self._phi[:, columns] / self._n
+        moments[0, 1:] = moments[1:, 0] = spread @ values / self._n
         moments[0, 0] = spread @ spread / self._n
         scale = forward(moments, np.maximum(price, basis.bent(1)), n, noise)
-        score += scale.gain - scale.price
         if len(mean.columns) or len(scale.columns):
-            score += self._shape(rest, self._phi[:, columns[scale.columns]], spread)
+            at = 1 + scale.columns
+            slopes = _slopes(moments[at[:, None], at], moments[at, 0])
+            score += self._noise(rest, values[:, scale.columns] @ slopes) - scale.price
         return LocationScaleFit(child, parents, score, mean, scale)
+
+    def spare(self, fit: LocationScaleFit) -> tuple[int, ...]:
+        """Return the parents whose columns are worth little to the mean: the others are not worth trying without."""
+        basis, columns = self._basis, self._basis.columns(fit.parents)
+        owner = np.repeat(np.array(fit.parents, dtype=np.intp), basis.width[list(fit.parents)])[fit.mean.columns]
+        used = np.r_[basis.blocks[fit.child][0], columns[fit.mean.columns]]
+        inverse = np.linalg.inv(self._within(used, used) + 1e-9 * np.eye(len(used)))
+        rest, n = 1.0 / inverse[0, 0], self._within.rows_left(())
+        kept = []
+        for parent in fit.parents:
+            at = 1 + np.flatnonzero(owner == parent)
+            # of the regression without some columns: Schur's complement in the inverse
+            lost = inverse[0, at] @ np.linalg.solve(inverse[at[:, None], at], inverse[0, at]) if len(at) else 0.0
+            without = 1.0 / max(float(inverse[0, 0] - lost), 1e-12)
+            if 0.5 * n * np.log(without / rest) < _SURE * np.log(n) * max(len(at), 1):
+                kept.append(parent)
+        return tuple(kept)
 
     def gains(self, fit: LocationScaleFit, candidates: Ints) -> Floats:
         """Return what each candidate's columns are worth in addition to a fit, to the mean and to the scale."""
@@ -83,7 +105,7 @@ class LocationScale:
         if fit.scale is None:
             return total
         spread, noise = self._spread(self._rest(fit.child, columns[fit.mean.columns]))
-        moments = spread @ self._phi / self._n
+        moments = (spread.astype(np.float32) @ self._light).astype(np.float64) / self._n
         used = columns[fit.scale.columns]
         inner = np.block(
             [[self._within(used, used), moments[used][:, None]], [moments[used], spread @ spread / self._n]]
@@ -107,13 +129,16 @@ class LocationScale:
         square -= square.mean()
         return square, max(self._basis.prices.noise, 1.0 - float(square.var()))
 
-    def _shape(self, rest: Floats, columns: Floats, spread: Floats) -> float:
-        """Return what a density of its own for the noise would gain, less the price of two numbers."""
-        slopes = _slopes(columns.T @ columns / self._n, columns.T @ spread / self._n)
-        u = rest / np.sqrt(np.maximum(1 + columns @ slopes, _LEAST))
+    def _noise(self, rest: Floats, fitted: Floats) -> float:
+        """Return what a scale that changes and a density of its own gain over normal noise of one scale, in nats."""
         variance = float(np.mean(rest**2))
         share = variance / (variance + self._basis.prices.noise)
-        return max(self._n * share * negentropy(u) - float(np.log(self._n)), 0.0)
+        square = rest**2 / max(variance, 1e-12)
+        scale = np.maximum(1 + fitted, _LEAST)
+        scale *= float(np.mean(square / scale))  # the best multiple
+        gain = -0.5 * float(np.log(scale).sum())
+        shape = self._n * negentropy(rest / np.sqrt(scale)) - float(np.log(self._n))
+        return share * gain + max(share * shape, 0.0)
 
 
 def negentropy(u: Floats) -> float:
@@ -126,7 +151,8 @@ def negentropy(u: Floats) -> float:
     (0.0, 0.05)
     """
     u = (u - u.mean()) / max(float(u.std()), 1e-12)
-    even = float(np.mean(np.logaddexp(u, -u))) - np.log(2) - 0.374567207
+    size = np.abs(u)
+    even = float(np.mean(size + np.log1p(np.exp(-2 * size)))) - np.log(2) - 0.374567207  # log cosh
     odd = float(np.mean(u * np.exp(-u * u / 2)))
     return 79.047 * even**2 + 7.4129 * odd**2
 

@@ -61,6 +61,12 @@ class MixedScore(FamilyScore):
         own = self._gains_discrete if self._is_discrete[child] else self._gains_continuous
         return own(child, parents, candidates) - self.price
 
+    def spare(self, child: int, parents: Parents) -> Parents:
+        """Return those parents without which the score could be higher; see `FamilyScore`."""
+        if self._is_discrete[child] or any(self._is_discrete[p] for p in parents):
+            return parents
+        return self.continuous.spare(self._continuous(child, parents)[1])
+
     def _gains_discrete(self, child: int, parents: Parents, candidates: Ints) -> Floats:
         found, discrete = np.empty(len(candidates)), self._is_discrete[candidates]
         given, _ = self._split(parents)

@@ -37,6 +37,10 @@ class FamilyScore(ABC):
         found = [self.score(child, with_parent(parents, int(other))) - now for other in candidates]
         return np.array(found, dtype=np.float64)
 
+    def spare(self, child: int, parents: Parents) -> Parents:
+        """Return those parents without which the score could be higher; by default all are tried."""
+        return parents
+
 
 def with_parent(parents: Parents, other: int) -> Parents:
     """Return a set of parents with one more.
