@@ -142,19 +142,22 @@ class LocationScale:
 
 
 def negentropy(u: Floats) -> float:
-    """Return about how much less entropy values have than normal ones of the same variance, in nats.
+    r"""Return about how much less entropy values have than normal ones of the same variance, in nats.
+
+    .. math:: \frac{24}{16 \sqrt 3 - 27} (E e^{-u^2/2} - \sqrt{1/2})^2 + \frac{36}{8 \sqrt 3 - 9} (E u e^{-u^2/2})^2,
+
+    from two bounded functions, so that no tail decides (Hyvarinen 1998).
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> round(negentropy(rng.normal(size=100_000)), 3), round(negentropy(rng.laplace(size=100_000)), 2)
-    (0.0, 0.05)
+    >>> round(negentropy(rng.normal(size=100_000)), 3), round(negentropy(rng.exponential(size=100_000)), 1)
+    (0.0, 0.3)
     """
     u = (u - u.mean()) / max(float(u.std()), 1e-12)
-    size = np.abs(u)
-    even = float(np.mean(size + np.log1p(np.exp(-2 * size)))) - np.log(2) - 0.374567207  # log cosh
-    odd = float(np.mean(u * np.exp(-u * u / 2)))
-    return 79.047 * even**2 + 7.4129 * odd**2
+    bell = np.exp(-0.5 * u * u)
+    even, odd = float(bell.mean()) - np.sqrt(0.5), float(np.mean(u * bell))
+    return float(24 / (16 * np.sqrt(3) - 27) * even**2 + 36 / (8 * np.sqrt(3) - 9) * odd**2)
 
 
 def _slopes(moments: Floats, with_response: Floats) -> Floats:
