@@ -17,8 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gpmnet import __version__
 from gpmnet.engines import ENGINES
-from gpmnet.engines.base import Description, Engine, Found, Problem, Stop, check_fits
-from gpmnet.errors import CollinearWarning, InputError, quote, quote_all, with_article
+from gpmnet.engines.base import Description, Engine, Found, Problem, check_fits
+from gpmnet.engines.decide import BY_SCORE, cautions_of, decide
+from gpmnet.errors import CollinearWarning, InputError, quote, with_article
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, joint_findings, shown_edges
 from gpmnet.network.density import density_note
@@ -38,15 +39,11 @@ from gpmnet.parameters import (
 )
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
-from gpmnet.selection import Chosen, Cutoff, choose_edges
+from gpmnet.selection import Chosen, Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
-from gpmnet.testing.strength import log_p_at_most
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
-_BY_SCORE = (
-    "edges were chosen by the score of a directed graph: fdr does not apply to them, and p-values are those of the local test, "
-    "not corrected for the search"
-)
+_PAIRS = ("forbid", "require", "arrows")
 _PARTS = ("energy", "objective", "penalty", "options")
 
 
@@ -202,31 +199,19 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
         check_device(self.device)
         seed = seed_of(self.random_state)
-        pairs = [name_pairs(name, getattr(self, name)) for name in ("forbid", "require", "arrows")]
-        tiers = name_tiers(self.tiers)
-        self._check_engine(engine)
-        _check_origin(origin)
+        self._check(engine, origin)
         clock = [time.perf_counter()]
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
         table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
         check_fits(engine, table, self.device)
-        problem = Problem(
-            table.encode(seed),
-            *_constraints(table, *pairs[:2]),
-            arrow_positions(table, pairs[2]),
-            tier_positions(table, tiers),
-            alpha=cutoff.value if cutoff.of == "p" else 0.0,
-            seed=seed,
-            device=self.device,
-            progress=progress or silent,
-        )
+        problem = self._problem(table, cutoff, seed, progress or silent)
         facts = self._facts(table, engine, seed, origin)
         clock.append(time.perf_counter())
         with limited_threads(n_jobs):
             found = engine.fit(problem)
             clock.append(time.perf_counter())
-            chosen = _chosen(found, problem, cutoff)
+            chosen = decide(found, problem, cutoff)
             said = cutoff if engine.takes_cutoff else None
             if on_edges is not None:
                 on_edges(_edges_alone(table, found, chosen, said, facts))
@@ -237,12 +222,17 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         clock.append(time.perf_counter())
         timings = dict(zip(("load", "test", "groups", "omega"), np.diff(clock).tolist(), strict=True))
         stops = (*found.stops, *described.stops)
-        cautions = _cautions(stops, table.names)
+        cautions = cautions_of(stops, table.names)
         groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
         hidden = group_caution(groups, findings)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
         dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-        notes = (*cautions, *([hidden] if hidden else []), *dense, *([] if engine.takes_cutoff else [_BY_SCORE]))
+        notes = (
+            *cautions,
+            *([hidden] if hidden else []),
+            *dense,
+            *([] if engine.takes_cutoff else [BY_SCORE]),
+        )
         facts = replace(facts, seconds=seconds, warnings=notes)
         network, omega = build_network(table, found, chosen, described, shown, said, facts)
         network = replace(network, groups=groups, joint_findings=findings)
@@ -310,12 +300,41 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             return Cutoff(rate, "q", least)
         return Cutoff(share("threshold", self.threshold), "p", least)
 
-    def _check_engine(self, engine: Engine) -> None:
-        """Raise if something was asked for that the engine has no use for."""
+    def _problem(self, table: Table, cutoff: Cutoff, seed: int, progress: Progress) -> Problem:
+        """Return what the engine is given."""
+        forbid, require, arrows = (name_pairs(name, getattr(self, name)) for name in _PAIRS)
+        forbidden, required = positions(table, forbid), positions(table, require)
+        both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
+        if both:
+            a, b = (table.names[at] for at in min(both))
+            raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
+        return Problem(
+            table.encode(seed),
+            forbidden,
+            required,
+            arrow_positions(table, arrows),
+            tier_positions(table, name_tiers(self.tiers)),
+            alpha=cutoff.value if cutoff.of == "p" else 0.0,
+            seed=seed,
+            device=self.device,
+            progress=progress,
+        )
+
+    def _check(self, engine: Engine, origin: Any) -> None:
+        """Raise where a parameter is wrong, or is one that the engine has no use for."""
+        for name in _PAIRS:
+            name_pairs(name, getattr(self, name))
+        name_tiers(self.tiers)
+        if origin is not None and not isinstance(origin, Origin):
+            raise InputError(
+                f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}"
+            )
         if not engine.takes_directions:
             for name in ("arrows", "tiers"):
                 if getattr(self, name) is not None:
-                    raise InputError(f"{name} are directions, which this engine does not have; use engine='dag'")
+                    raise InputError(
+                        f"{name} are directions, which this engine does not have; use engine='dag'"
+                    )
         if not engine.takes_cutoff and (self.threshold is not None or self.min_strength):
             raise InputError(
                 "threshold and min_strength choose edges by p-values; engine='dag' chooses them by its score"
@@ -365,76 +384,16 @@ def fit(table: Any, **options: Any) -> MarkovNetwork:
     return network
 
 
-def _constraints(
-    table: Table, forbid: list[tuple[str, str]], require: list[tuple[str, str]]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the forbidden and the required pairs as positions."""
-    forbidden, required = positions(table, forbid), positions(table, require)
-    both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
-    if both:
-        a, b = (table.names[at] for at in min(both))
-        raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
-    return forbidden, required
-
-
-def _check_origin(origin: Any) -> None:
-    if origin is not None and not isinstance(origin, Origin):
-        raise InputError(f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}")
-
-
 def _edges_alone(
     table: Table, found: Found, chosen: Chosen, cutoff: Cutoff | None, facts: Facts
 ) -> MarkovNetwork:
     """Return the network before Omega is known, which says so."""
-    cautions = (*_cautions(found.stops, table.names), "Omega and the shapes of the edges are not there yet")
+    cautions = (*cautions_of(found.stops, table.names), "Omega and the shapes of the edges are not there yet")
     nothing = Description.nothing(len(found.first), len(table.names))
     shown = np.empty(0, dtype=np.intp)
     return build_network(table, found, chosen, nothing, shown, cutoff, replace(facts, warnings=cautions))[0]
 
 
-def _chosen(found: Found, problem: Problem, cutoff: Cutoff) -> Chosen:
-    """Return the edges: those the engine decided on, or those up to the cutoff; in both cases those that are required."""
-    required, decided = _is_required(found, problem), found.decided()
-    if decided is None:
-        return choose_edges(_log_p(found, cutoff.min_strength), _n_tests(problem), cutoff, required)
-    return Chosen(decided | required, np.exp(found.log_p), np.full(len(decided), np.nan))
-
-
-def _n_tests(problem: Problem) -> int:
-    return problem.d * (problem.d - 1) // 2 - len(problem.forbidden)
-
-
-def _log_p(found: Found, least: float) -> NDArray[np.float64]:
-    """Return the log p-values of the hypothesis that a strength is at most `least`.
-
-    The larger of that of no dependence, which is a part of the hypothesis and is guarded against missed neighbors in
-    more ways, and the one from the strength's standard error.
-    """
-    if not least:
-        return found.log_p
-    if np.isnan(found.strength_error).any():
-        raise InputError(
-            "min_strength needs standard errors of the strengths, which the engine does not give"
-        )
-    weak = log_p_at_most(least, found.strength, found.strength_error, found.strength_excess)
-    return np.maximum(found.log_p, weak)
-
-
-def _is_required(found: Found, problem: Problem) -> NDArray[np.bool_]:
-    first, second = problem.required.T
-    return np.isin(found.first * problem.d + found.second, first * problem.d + second)
-
-
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:
     ends = (found.first[is_edge].tolist(), found.second[is_edge].tolist())
     return neighbor_lists(d, zip(*ends, strict=True))
-
-
-def _cautions(stops: Sequence[Stop], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what a reader should know of solvers that stopped at their caps, one sentence a solver."""
-    by_solver: dict[str, list[str]] = {}
-    for stop in stops:
-        who = by_solver.setdefault(stop.solver, [])
-        if names[stop.variable] not in who:
-            who.append(names[stop.variable])
-    return tuple(f"{solver} stopped at its cap for {quote_all(who)}" for solver, who in by_solver.items())

@@ -19,7 +19,9 @@ def test_a_logit_gains_what_a_general_optimiser_finds():
     rng = np.random.default_rng(0)
     n = 300
     x = rng.normal(size=(n, 2))
-    codes = np.argmax(np.column_stack([np.zeros(n), x[:, 0], x @ [1.0, -1.0]]) + rng.gumbel(size=(n, 3)), axis=1)
+    codes = np.argmax(
+        np.column_stack([np.zeros(n), x[:, 0], x @ [1.0, -1.0]]) + rng.gumbel(size=(n, 3)), axis=1
+    )
     offset = np.log(np.tile(np.bincount(codes) / n, (n, 1)))
 
     def loss(slopes):

@@ -95,11 +95,15 @@ def test_noise_is_worth_its_likelihood():
     assert score.score == pytest.approx(truth, rel=0.15)
 
 
-@pytest.mark.parametrize(("law", "truth"), [("laplace", 0.0724), ("uniform", 0.1765), ("exponential", 0.4189)])
+@pytest.mark.parametrize(
+    ("law", "truth"), [("laplace", 0.0724), ("uniform", 0.1765), ("exponential", 0.4189)]
+)
 def test_negentropy_is_about_that_of_known_laws(law, truth):
     """Within a factor of three, and hardly above: an approximation from two moments."""
     rng = np.random.default_rng(3)
-    values = {"laplace": rng.laplace, "uniform": rng.random, "exponential": rng.exponential}[law](size=200_000)
+    values = {"laplace": rng.laplace, "uniform": rng.random, "exponential": rng.exponential}[law](
+        size=200_000
+    )
     assert truth / 3 < negentropy(values) < 1.3 * truth
 
 

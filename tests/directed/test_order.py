@@ -155,6 +155,11 @@ def test_directions_survive_json_and_damage_is_refused():
         "evidence": 0,
         "common_effects": ("c",),
     }
-    for edge in ([0, 1, "x", 1.0, []], [1, 0, "arc", 1.0, []], [0, 9, "arc", 1.0, []], [0, 1, "arc", 1.0, [7]]):
+    for edge in (
+        [0, 1, "x", 1.0, []],
+        [1, 0, "arc", 1.0, []],
+        [0, 9, "arc", 1.0, []],
+        [0, 1, "arc", 1.0, [7]],
+    ):
         with pytest.raises(InputError):
             Directions.from_dict(directions.to_dict() | {"edges": [edge]})

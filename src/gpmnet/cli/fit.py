@@ -64,7 +64,9 @@ def fit(
     ] = None,
     arrows: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Dag engine: CSV with two columns, cause and effect, that are known."),
+        typer.Option(
+            metavar="FILE", help="Dag engine: CSV with two columns, cause and effect, that are known."
+        ),
     ] = None,
     tiers: Annotated[
         Path | None,
@@ -75,7 +77,9 @@ def fit(
     ] = None,
     drop_fill_in: Annotated[
         bool,
-        typer.Option(help="Dag engine: leave out edges without support by a test; for data of no directed graph."),
+        typer.Option(
+            help="Dag engine: leave out edges without support by a test; for data of no directed graph."
+        ),
     ] = False,
     jobs: Annotated[int | None, typer.Option(help="Threads at most; -1 for all.")] = None,
     energy: Annotated[str | None, typer.Option(help="Deep engine: mlp, deep_kernel or pairwise.")] = None,
@@ -98,13 +102,8 @@ def fit(
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
     deep = {"energy": energy, "objective": objective, "penalty": penalty, "checkpoint": checkpoint}
-    for name, value in deep.items():
-        if value is not None and engine in ("local", "dag"):
-            raise InputError(f"--{name} needs --engine deep")
-    dag = {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None}
-    for name, value in dag.items():
-        if value is not None and engine != "dag":
-            raise InputError(f"--{name} needs --engine dag")
+    _check_needs(engine, "deep", deep)
+    _check_needs(engine, "dag", {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
     loaded = load_table(table, missing=missing, **reading.arguments())
     settings = {
         "engine": engine,
@@ -128,6 +127,13 @@ def fit(
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
     run(loaded, out, settings, str(table), with_report, open_report)
+
+
+def _check_needs(engine: str, needed: str, given: dict[str, Any]) -> None:
+    """Raise if an option of one engine was given to another; of an engine that there is not the estimator speaks."""
+    for name, value in given.items():
+        if value is not None and engine != needed and engine in ("local", "dag", "deep"):
+            raise InputError(f"--{name} needs --engine {needed}")
 
 
 def demo(
@@ -212,7 +218,8 @@ def read_pairs(path: Path | None) -> list[tuple[str, str]] | None:
     if path is None:
         return None
     rows = read_rows(path)
-    if rows and [cell.strip().lower() for cell in rows[0][:2]] in (["source", "target"], ["from", "to"], ["cause", "effect"]):
+    headers = (["source", "target"], ["from", "to"], ["cause", "effect"])
+    if rows and [cell.strip().lower() for cell in rows[0][:2]] in headers:
         rows = rows[1:]
     for number, row in enumerate(rows, start=1):
         if len(row) < 2:

@@ -1,8 +1,8 @@
 """The backward phase: take away edges of the class of a graph, whichever of its members makes that worth while.
 
-Moves of single variables in an order can end where a graph has an edge too many that no move removes. In the class of the graph
-(its CPDAG) an edge can go if that helps any member (Chickering 2002, "Optimal structure identification with greedy search": the
-operator Delete). What is left gives an order from which the search goes on.
+Moves of single variables in an order can end where a graph has an edge too many that no move removes. In the class of the
+graph (its CPDAG) an edge can go if that helps any member (the operator Delete; Chickering 2002, "Optimal structure
+identification with greedy search"). What is left gives an order from which the search goes on.
 """
 
 from __future__ import annotations

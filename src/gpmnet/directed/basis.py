@@ -85,7 +85,9 @@ class Basis:
     def price(self, child: int, parents: Parents, responses: int) -> Floats:
         """Return the price of each of the columns of parents, in their order."""
         each = self.prices_of(child, np.array(parents, dtype=np.intp), responses)
-        return np.concatenate([np.empty(0), *(row[: self.width[p]] for row, p in zip(each, parents, strict=True))])
+        return np.concatenate(
+            [np.empty(0), *(row[: self.width[p]] for row, p in zip(each, parents, strict=True))]
+        )
 
     def gains(
         self, inner: Floats, outer: Floats, given: Parents, candidates: Ints, price: Floats, noise: float
@@ -108,5 +110,5 @@ class Basis:
         s = max(float(inner[-1, -1] - at_y @ at_y), 0.0)
         alone = worth(covariance, variance, s, n, noise).reshape(padded.shape) - price
         # the columns of one candidate are nearly uncorrelated: what each is worth alone adds up
-        total = np.maximum(alone, 0.0).sum(axis=1)
-        return total
+        found: Floats = np.maximum(alone, 0.0).sum(axis=1)
+        return found

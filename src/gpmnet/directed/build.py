@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpmnet.checks import check_number, check_type
 from gpmnet.columns.features import Features, build_features
-from gpmnet.columns.functions import Cosine, Power
+from gpmnet.columns.functions import ColumnFunction, Cosine, Power
 from gpmnet.directed.basis import Basis, Prices
 from gpmnet.directed.cells import Cells
 from gpmnet.directed.conditional_gaussian import CellPrior, ConditionalGaussianScore
@@ -65,7 +65,7 @@ def build_score(encoded: Encoded, options: ScoreOptions) -> MixedScore:
     """Return the score of a table."""
     n, d, discrete = encoded.n_rows, len(encoded.names), encoded.is_discrete
     count = max(1, min(options.features, n - 2))  # no more than the rows can tell apart
-    family = (Power(1), *(Cosine(m) for m in range(2, count + 1)))
+    family: list[ColumnFunction] = [Power(1), *(Cosine(m) for m in range(2, count + 1))]
     features = build_features(encoded, family, "cpu", torch.float64)
     scores = features.mid_scores.numpy()[:, features.score_start.numpy()].astype(np.float64)
     linear = np.ones(d, dtype=bool)

@@ -27,9 +27,7 @@ class Cells:
     def __init__(self, codes: Sequence[NDArray[np.intp]], levels: Sequence[int]) -> None:
         self.codes, self.levels = codes, levels
         self.n = len(codes[0]) if len(codes) else 0
-        self._known: dict[Parents, tuple[NDArray[np.intp], int]] = {
-            (): (np.zeros(self.n, dtype=np.intp), 1)
-        }
+        self._known: dict[Parents, tuple[NDArray[np.intp], int]] = {(): (np.zeros(self.n, dtype=np.intp), 1)}
 
     def of(self, variables: Parents) -> tuple[NDArray[np.intp], int]:
         """Return the number of each row's cell, (n,), and how many numbers there are; some may be of empty cells."""

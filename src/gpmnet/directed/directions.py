@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpmnet.directed.cpdag import CPDAG
 from gpmnet.directed.score import FamilyScore, Parents, without_parent
@@ -52,6 +55,9 @@ class MoralEdge:
 class Directions(Frozen):
     """The class of a directed graph, and the edges of its moral graph by the positions of its names.
 
+    A table of edges has `kind` (arc, or co-parents), `direction` ("->" from source to target, "<-", or "--" where it is
+    open), `evidence` (nats that the score loses without the edge) and `common_effects` of them.
+
     Attributes
     ----------
     graph : CPDAG
@@ -86,6 +92,16 @@ class Directions(Frozen):
             "evidence": edge.evidence,
             "common_effects": effects,
         }
+
+    def columns(self, pairs: Iterable[tuple[str, str]]) -> dict[str, NDArray[Any]]:
+        """Return what a table of edges says of pairs, by column."""
+        rows = [self.row(a, b) for a, b in pairs]
+        found: dict[str, NDArray[Any]] = {}
+        for name in DIRECTION_COLUMNS:
+            found[name] = np.empty(len(rows), dtype=np.float64 if name == "evidence" else object)
+            for at, row in enumerate(rows):
+                found[name][at] = row[name]
+        return found
 
     @cached_property
     def _by_names(self) -> dict[frozenset[str], MoralEdge]:

@@ -32,9 +32,10 @@ def worth(covariance: Floats, variance: Floats, s: float, n: int, noise: float) 
 
     A share `noise` of unit variance is never explained, and a column of which all but that is known has nothing to add.
     """
-    usable = variance > noise
-    explained = np.where(usable, covariance**2 / np.where(usable, variance, 1.0), 0.0)
-    found: Floats = 0.5 * n * (np.log(s + noise) - np.log(np.maximum(s - explained, 0.0) + noise))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        explained = np.where(variance > noise, covariance * covariance / variance, 0.0)
+    left = np.maximum(s - explained, 0.0)
+    found: Floats = -0.5 * n * np.log((left + noise) / (s + noise))
     return found
 
 
@@ -63,7 +64,7 @@ def forward(moments: Floats, price: Floats, n: int, noise: float) -> Chosen:
 def sweep(moments: Floats, at: int) -> None:
     """Take one column off all others, in place, and itself to zero."""
     column = moments[at].copy()
-    moments -= np.outer(column, column / column[at])
+    moments -= column[:, None] * (column / column[at])
     moments[at] = moments[:, at] = 0.0
 
 

@@ -1,8 +1,8 @@
 """Parents of a variable among those before it in an order: grow, then shrink, with everything kept that was computed.
 
 Sets of parents of one variable form a graph: from each lead steps to the sets with one parent more, the most promising
-first. Orders that differ little walk the same way, so that an order costs a few look-ups (grow-shrink trees; Andrews, Ramsey,
-Sanchez Romero, Camchong, Kummerfeld 2023).
+first. Orders that differ little walk the same way, so that an order costs a few look-ups (grow-shrink trees; Andrews,
+Ramsey, Sanchez Romero, Camchong, Kummerfeld 2023).
 """
 
 from __future__ import annotations

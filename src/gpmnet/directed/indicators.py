@@ -1,8 +1,8 @@
 r"""A discrete variable given continuous parents, within the cells of its discrete ones.
 
 The child's indicators are regressed one after another, each given those before, on columns of the parents
-(`gpmnet.directed.basis`): that chooses the columns. What these are worth is the log likelihood of a multinomial logit on them
-(`gpmnet.directed.logit`) over that of the cells: a likelihood, as the other direction has one.
+(`gpmnet.directed.basis`): that chooses the columns. What these are worth is the log likelihood of a multinomial logit on
+them (`gpmnet.directed.logit`) over that of the cells: a likelihood, as the other direction has one.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ class Indicators:
         values = self._within.moments.phi[:, columns]
         if given:
             rows = np.maximum(np.bincount(cell, minlength=count), 1)
-            means = np.stack([np.bincount(cell, column, minlength=count) / rows for column in values.T], axis=1)
+            means = np.stack(
+                [np.bincount(cell, column, minlength=count) / rows for column in values.T], axis=1
+            )
             values = values - means[cell]
         return logit_gain(values, codes, offset)

@@ -2,9 +2,9 @@ r"""A continuous variable given parents of any kind: a mean, a scale, and noise 
 
 .. math:: z = m(x_{pa}) + \sigma(x_{pa}) u
 
-with m and :math:`\sigma^2` sums of columns of the parents (`gpmnet.directed.basis`). The score is the log likelihood over that
-of no parents: what the mean explains of the normal score z, what the columns explain of the squares of the rest, and how
-far u is from normal (its negentropy, which a density of its own for u would gain; Hyvarinen 1998). Since it is a likelihood of
+with m and :math:`\sigma^2` sums of columns of the parents (`gpmnet.directed.basis`). The score is the log likelihood over
+that of no parents: what the mean explains of the normal score z, what is gained by a scale that changes, and how far u is
+from normal (its negentropy, which a density of its own for u would gain; Hyvarinen 1998). Since it is a likelihood of
 one law for z given its parents, and not a sum of dependences, the directions in which the law holds gain the most: noise
 that is not normal does not ask for more edges to be fitted the wrong way round.
 """
@@ -51,13 +51,15 @@ class LocationScale:
     def __init__(self, basis: Basis) -> None:
         self._basis, self._within = basis, basis.within
         self._phi, self._n = basis.within.moments.phi, basis.within.moments.n
-        self._light = self._phi.astype(np.float32)  # for moments with all columns, which only rank candidates
+        self._light = self._phi.astype(np.float32)  # for moments of the squares, whose noise is far larger
 
     def fit(self, child: int, parents: Parents) -> LocationScaleFit:
         """Return the regressions of a child on columns of its parents."""
         basis, columns = self._basis, self._basis.columns(parents)
         if not len(columns):
-            return LocationScaleFit(child, parents, 0.0, _NOTHING, None if basis.is_linear[child] else _NOTHING)
+            return LocationScaleFit(
+                child, parents, 0.0, _NOTHING, None if basis.is_linear[child] else _NOTHING
+            )
         n, all_columns = self._within.rows_left(()), np.r_[basis.blocks[child][0], columns]
         moments = self._within(all_columns, all_columns)
         price = basis.price(child, parents, self._responses(child))
@@ -65,22 +67,23 @@ class LocationScale:
         score = mean.gain - mean.price
         if basis.is_linear[child]:
             return LocationScaleFit(child, parents, score, mean)
-        values = self._phi[:, columns]
         rest = self._rest(child, columns[mean.columns])
         spread, noise = self._spread(rest)
-        moments[0, 1:] = moments[1:, 0] = spread @ values / self._n
+        moments[0, 1:] = moments[1:, 0] = spread.astype(np.float32) @ self._light[:, columns] / self._n
         moments[0, 0] = spread @ spread / self._n
         scale = forward(moments, np.maximum(price, basis.bent(1)), n, noise)
         if len(mean.columns) or len(scale.columns):
             at = 1 + scale.columns
             slopes = _slopes(moments[at[:, None], at], moments[at, 0])
-            score += self._noise(rest, values[:, scale.columns] @ slopes) - scale.price
+            score += self._noise(rest, self._phi[:, columns[scale.columns]] @ slopes) - scale.price
         return LocationScaleFit(child, parents, score, mean, scale)
 
     def spare(self, fit: LocationScaleFit) -> tuple[int, ...]:
         """Return the parents whose columns are worth little to the mean: the others are not worth trying without."""
         basis, columns = self._basis, self._basis.columns(fit.parents)
-        owner = np.repeat(np.array(fit.parents, dtype=np.intp), basis.width[list(fit.parents)])[fit.mean.columns]
+        owner = np.repeat(np.array(fit.parents, dtype=np.intp), basis.width[list(fit.parents)])[
+            fit.mean.columns
+        ]
         used = np.r_[basis.blocks[fit.child][0], columns[fit.mean.columns]]
         inverse = np.linalg.inv(self._within(used, used) + 1e-9 * np.eye(len(used)))
         rest, n = 1.0 / inverse[0, 0], self._within.rows_left(())
@@ -88,7 +91,9 @@ class LocationScale:
         for parent in fit.parents:
             at = 1 + np.flatnonzero(owner == parent)
             # of the regression without some columns: Schur's complement in the inverse
-            lost = inverse[0, at] @ np.linalg.solve(inverse[at[:, None], at], inverse[0, at]) if len(at) else 0.0
+            lost = (
+                inverse[0, at] @ np.linalg.solve(inverse[at[:, None], at], inverse[0, at]) if len(at) else 0.0
+            )
             without = 1.0 / max(float(inverse[0, 0] - lost), 1e-12)
             if 0.5 * n * np.log(without / rest) < _SURE * np.log(n) * max(len(at), 1):
                 kept.append(parent)
@@ -154,7 +159,7 @@ def negentropy(u: Floats) -> float:
     >>> round(negentropy(rng.normal(size=100_000)), 3), round(negentropy(rng.exponential(size=100_000)), 1)
     (0.0, 0.3)
     """
-    u = (u - u.mean()) / max(float(u.std()), 1e-12)
+    u = np.asarray((u - u.mean()) / max(float(u.std()), 1e-12), dtype=np.float64)
     bell = np.exp(-0.5 * u * u)
     even, odd = float(bell.mean()) - np.sqrt(0.5), float(np.mean(u * bell))
     return float(24 / (16 * np.sqrt(3) - 27) * even**2 + 36 / (8 * np.sqrt(3) - 9) * odd**2)

@@ -1,8 +1,9 @@
 """Best order score search: the order of the variables in which each is best explained by those before it.
 
 Every variable in turn moves to the position at which the total is highest, until none moves; edges that the class of the
-graph can do without are taken away, and moves go on from there; then from other orders again, and the best is kept (Andrews, Ramsey, Sanchez Romero, Camchong, Kummerfeld 2023, "Fast scalable and accurate discovery
-of DAGs using the best order score search and grow-shrink trees").
+graph can do without are taken away, and moves go on from there; then from other orders again, and the best is kept
+(Andrews, Ramsey, Sanchez Romero, Camchong, Kummerfeld 2023, "Fast scalable and accurate discovery of DAGs using the best
+order score search and grow-shrink trees").
 """
 
 from __future__ import annotations
@@ -113,9 +114,7 @@ class OrderSearch:
         """Return the best graph in an order."""
         position = _positions(order)
         found = [self._sets[v](position, position[v]) for v in range(self._d)]
-        return Ordered(
-            tuple(order), tuple(parents for _, parents in found), sum(s for s, _ in found), sweeps
-        )
+        return Ordered(tuple(order), tuple(parents for _, parents in found), sum(s for s, _ in found), sweeps)
 
     def _move(self, order: list[int], variable: int) -> bool:
         """Move a variable to where it is best; return whether that is elsewhere."""

@@ -51,7 +51,7 @@ def _two_levels(size: Floats) -> Floats:
     large = size[_EXACT + 1 :]
     root = np.sqrt(np.pi * large / 2)
     more = root + 2 / 3 + np.sqrt(np.pi / (2 * large)) / 12 - 4 / (135 * large)
-    return np.r_[total, more]
+    return np.concatenate([total, more])
 
 
 class TableScore(FamilyScore):
@@ -71,8 +71,8 @@ class TableScore(FamilyScore):
         """Return the code length saved by a set of discrete parents."""
         key = child, parents
         if key not in self._known:
-            empty = 0.0 if not parents else -self._length(child, *self.cells.of(()))
-            self._known[key] = self._length(child, *self.cells.of(parents)) + empty if parents else 0.0
+            with_parents, alone = (self._length(child, *self.cells.of(given)) for given in (parents, ()))
+            self._known[key] = with_parents - alone
         return self._known[key]
 
     def gains(self, child: int, parents: Parents, candidates: Ints) -> Floats:

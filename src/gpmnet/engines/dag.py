@@ -181,15 +181,20 @@ class DagEngine(Engine):
 
 def known(problem: Problem) -> Knowledge:
     """Return what is known of the graph beforehand, or raise saying which variables contradict each other."""
-    pairs = ((tuple(pair) for pair in x.tolist()) for x in (problem.arrows, problem.required, problem.forbidden))
     try:
-        return Knowledge(problem.d, *pairs, tiers=problem.tiers)
+        pairs = (_tuples(pairs) for pairs in (problem.arrows, problem.required, problem.forbidden))
+        arrows, joined, apart = pairs
+        return Knowledge(problem.d, arrows, joined, apart, problem.tiers)
     except ImpossibleError as error:
         names = quote_all([problem.encoded.names[at] for at in error.variables])
         raise InputError(
             f"arrows, tiers, forbidden and required pairs contradict each other at {names}; "
             "no directed graph without cycles agrees with them"
         ) from None
+
+
+def _tuples(pairs: NDArray[np.intp]) -> list[tuple[int, int]]:
+    return [(a, b) for a, b in pairs.tolist()]
 
 
 def graph_class(parents: Sequence[Parents], problem: Problem) -> CPDAG:

@@ -8,9 +8,9 @@ JSON
 CSV and Parquet
     Every name as it is; a lone surrogate, which UTF-8 cannot hold, becomes ``\udXXX``.
 
-Statistics that are not known are left out (empty in tables). Edges of a search over directed graphs have also their kind, direction
-and evidence; in tables the common effects of two co-parents too, in CSV as a JSON list. Members of a group of near-copies have its number (`group`) in
-GraphML and GEXF; JSON has the groups and the joint findings under `graph`.
+Statistics that are not known are left out (empty in tables). Edges of a search over directed graphs have also their kind,
+direction and evidence; in tables the common effects of two co-parents too, in CSV as a JSON list. Members of a group of
+near-copies have its number (`group`) in GraphML and GEXF; JSON has the groups and the joint findings under `graph`.
 """
 
 from __future__ import annotations

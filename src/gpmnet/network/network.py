@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from gpmnet.directed.directions import DIRECTION_COLUMNS, Directions
+from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError, quote, quote_all
 from gpmnet.frozen import Frozen, locked
 from gpmnet.network import queries
@@ -57,7 +57,7 @@ class MarkovNetwork(Frozen):
     joint_findings : tuple of JointFinding
         Variables that depend on such a group, though on no single member of it.
     directions : Directions or None
-        The class of the directed graph behind the edges, where a search over such graphs found them, and what each rests on.
+        The class of the directed graph behind the edges, where a search over such graphs found them.
 
     Examples
     --------
@@ -151,11 +151,7 @@ class MarkovNetwork(Frozen):
 
     @property
     def edges(self) -> pd.DataFrame:
-        """The edges by name with omega, strength and its interval, sign, p_value and q_value, most certain first.
-
-        Those of a search over directed graphs have also `kind` (arc, or co-parents), `direction` ("->" from source to
-        target, "<-", or "--" where it is open), `evidence` (nats that the score loses without the edge) and `common_effects`.
-        """
+        """The edges by name with their statistics, most certain first; with those of `Directions`, where there are any."""
         return self._frame(self._edges)
 
     @property
@@ -180,11 +176,8 @@ class MarkovNetwork(Frozen):
         columns: dict[str, Any] = {end: pd.Series(names[at], dtype=object) for end, at in positions.items()}
         columns |= {name: getattr(pairs, name) for name in STATISTICS}
         if self.directions is not None:
-            ends = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
-            rows = [self.directions.row(self.names[a], self.names[b]) for a, b in ends]
-            for name in DIRECTION_COLUMNS:
-                kind = np.float64 if name == "evidence" else object
-                columns[name] = pd.Series([row[name] for row in rows], dtype=kind)
+            ends = zip(names[pairs.first], names[pairs.second], strict=True)
+            columns |= self.directions.columns(ends)
         return pd.DataFrame(columns)
 
     def __contains__(self, name: object) -> bool:

@@ -3,9 +3,9 @@
 `network.json` holds names, kinds, cutoff, axes, groups of near-copies with what was found of them (where the version that
 wrote it knew of them), and the facts of the run; `omega.safetensors` holds the arrays of the
 pairs and, since format 2, the grids of the shapes one after another. Up to format 3 pairs had no interval of their
-strength, and a cutoff no least strength; up to format 4 there were no directions. Up to format 2 there was `fdr` for the cutoff and
-`about` for the facts, a table of anything: what `Facts` has no place for is left out. What is loaded is checked before
-it is used.
+strength, and a cutoff no least strength; up to format 4 there were no directions. Up to format 2 there was `fdr`
+for the cutoff and `about` for the facts, a table of anything: what `Facts` has no place for is left out. What is loaded
+is checked before it is used.
 """
 
 from __future__ import annotations
