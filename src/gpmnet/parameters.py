@@ -106,7 +106,7 @@ def arrow_positions(table: Table, arrows: list[tuple[str, str]]) -> NDArray[np.i
     """Return pairs of names as positions among a table's variables, in their order: (m, 2)."""
     found = []
     for a, b in arrows:
-        ends = _position(table, a, "an edge"), _position(table, b, "an edge")
+        ends = _position(table, a, "the edge"), _position(table, b, "the edge")
         if a == b:
             raise InputError(f"{quote(a)} cannot have an edge with itself")
         found.append(ends)
@@ -143,7 +143,7 @@ def tier_positions(table: Table, tiers: list[list[str]]) -> tuple[int | None, ..
     found: list[int | None] = [None] * len(table.names)
     for number, tier in enumerate(tiers):
         for name in tier:
-            found[_position(table, name, "a tier")] = number
+            found[_position(table, name, "the tier")] = number
     return tuple(found)
 
 
@@ -152,8 +152,8 @@ def _position(table: Table, name: str, what: str) -> int:
     if name in twin:
         raise InputError(
             f"{quote(name)} is a duplicate of {quote(twin[name])} and is not fitted; "
-            f"name {quote(twin[name])} instead"
+            f"name {what} with {quote(twin[name])}"
         )
     if name not in table.names:
-        raise InputError(f"no variable {quote(name)} for {what} that is known beforehand")
+        raise InputError(f"no variable {quote(name)} for {what} that is forbidden, required or known")
     return table.names.index(name)

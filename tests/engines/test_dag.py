@@ -77,7 +77,7 @@ def test_what_is_known_is_kept(table):
     [
         ({"arrows": [("a", "b"), ("b", "a")]}, "contradict each other at 'a', 'b'"),
         ({"arrows": [("a", "b")], "tiers": [["b"], ["a"]]}, "contradict"),
-        ({"tiers": [["a", "nobody"]]}, "no variable 'nobody' for a tier"),
+        ({"tiers": [["a", "nobody"]]}, "no variable 'nobody' for the tier"),
         ({"tiers": [["a"], ["a"]]}, "'a' is in the tiers twice"),
         ({"tiers": "ab"}, "tiers must be a list of lists of names"),
         ({"arrows": [("a", "nobody")]}, "no variable 'nobody'"),

@@ -93,9 +93,9 @@ class Directions(Frozen):
             "common_effects": effects,
         }
 
-    def columns(self, pairs: Iterable[tuple[str, str]]) -> dict[str, NDArray[Any]]:
-        """Return what a table of edges says of pairs, by column."""
-        rows = [self.row(a, b) for a, b in pairs]
+    def columns(self, source: Iterable[str], target: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """Return what a table of edges says of them, by column."""
+        rows = [self.row(a, b) for a, b in zip(source, target, strict=True)]
         found: dict[str, NDArray[Any]] = {}
         for name in DIRECTION_COLUMNS:
             found[name] = np.empty(len(rows), dtype=np.float64 if name == "evidence" else object)

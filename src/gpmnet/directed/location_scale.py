@@ -159,9 +159,9 @@ def negentropy(u: Floats) -> float:
     >>> round(negentropy(rng.normal(size=100_000)), 3), round(negentropy(rng.exponential(size=100_000)), 1)
     (0.0, 0.3)
     """
-    u = np.asarray((u - u.mean()) / max(float(u.std()), 1e-12), dtype=np.float64)
-    bell = np.exp(-0.5 * u * u)
-    even, odd = float(bell.mean()) - np.sqrt(0.5), float(np.mean(u * bell))
+    unit = (u - u.mean()) / max(float(u.std()), 1e-12)
+    bell = np.exp(-0.5 * unit * unit)
+    even, odd = float(bell.mean()) - np.sqrt(0.5), float(np.mean(unit * bell))
     return float(24 / (16 * np.sqrt(3) - 27) * even**2 + 36 / (8 * np.sqrt(3) - 9) * odd**2)
 
 

@@ -57,7 +57,7 @@ class MarkovNetwork(Frozen):
     joint_findings : tuple of JointFinding
         Variables that depend on such a group, though on no single member of it.
     directions : Directions or None
-        The class of the directed graph behind the edges, where a search over such graphs found them.
+        The class of the directed graph behind the edges, if a search over such graphs found them.
 
     Examples
     --------
@@ -156,28 +156,26 @@ class MarkovNetwork(Frozen):
 
     @property
     def candidates(self) -> pd.DataFrame:
-        """The edges and the pairs that came close, most certain first, with a column `is_edge`."""
+        """The edges and the pairs that came close, most certain first, with `is_edge`."""
         return self._frame(self.pairs).assign(is_edge=self.pairs.is_edge[self.pairs.order()])
 
     def edges_of(self, name: str) -> pd.DataFrame:
         """Return the edges of one variable, most certain first."""
         at = self.position(name)
-        return self._frame(
-            self._edges.take(np.flatnonzero((self._edges.first == at) | (self._edges.second == at)))
-        )
+        its = (self._edges.first == at) | (self._edges.second == at)
+        return self._frame(self._edges.take(np.flatnonzero(its)))
 
     def _frame(self, pairs: Pairs) -> pd.DataFrame:
         import pandas as pd
 
         names = np.array(self.names, dtype=object)
         pairs = pairs.take(pairs.order())
-        positions = {"source": pairs.first, "target": pairs.second}
+        ends = {"source": pairs.first, "target": pairs.second}
         # As objects: the string type of pandas cannot hold every name.
-        columns: dict[str, Any] = {end: pd.Series(names[at], dtype=object) for end, at in positions.items()}
+        columns: dict[str, Any] = {end: pd.Series(names[at], dtype=object) for end, at in ends.items()}
         columns |= {name: getattr(pairs, name) for name in STATISTICS}
         if self.directions is not None:
-            ends = zip(names[pairs.first], names[pairs.second], strict=True)
-            columns |= self.directions.columns(ends)
+            columns |= self.directions.columns(names[pairs.first], names[pairs.second])
         return pd.DataFrame(columns)
 
     def __contains__(self, name: object) -> bool:
