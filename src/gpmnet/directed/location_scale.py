@@ -166,8 +166,7 @@ def negentropy(u: Floats) -> float:
 
 
 def _slopes(moments: Floats, with_response: Floats) -> Floats:
-    found: Floats = np.linalg.solve(moments + 1e-9 * np.eye(len(moments)), with_response)
-    return found
+    return np.asarray(np.linalg.solve(moments + 1e-9 * np.eye(len(moments)), with_response), dtype=np.float64)
 
 
 _NOTHING = Chosen(0.0, 0.0, np.empty(0, dtype=np.intp))
