@@ -26,7 +26,12 @@ from gpmnet.parts import Part
 from gpmnet.simulate import simulate
 
 QUICK = DeepOptions(steps=2, lam=2.0, most_pairs=10)
-ESTIMATORS = [GPM(), GPM("deep", options=QUICK), GPM("deep", energy="pairwise", options=QUICK)]
+ESTIMATORS = [
+    GPM(),
+    GPM("dag"),
+    GPM("deep", options=QUICK),
+    GPM("deep", energy="pairwise", options=QUICK),
+]
 
 
 def test_all_engines_are_checked():

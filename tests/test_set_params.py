@@ -46,6 +46,8 @@ def test_every_number_of_a_part_is_reachable_by_name(engine):
             whole = GPM(ENGINES[engine]()).set_params(**{f"engine__{name}": value})
             assert whole.engine == ENGINES[engine]()
     expected = {"options__alpha_enter", "options__design__ridge", "options__node__newton_steps"}
+    if engine == "dag":
+        expected = {"options__starts", "options__score__prices__bent", "options__local__alpha_enter"}
     if engine == "deep":
         expected = {
             "options__base__n_functions",

@@ -17,22 +17,33 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gpmnet import __version__
 from gpmnet.engines import ENGINES
-from gpmnet.engines.base import Description, Engine, Found, Problem, Stop, check_fits, looked_at
-from gpmnet.errors import CollinearWarning, InputError, quote, quote_all, with_article
+from gpmnet.engines.base import Description, Engine, Found, Problem, check_fits, looked_at
+from gpmnet.engines.decide import BY_SCORE, cautions_of, decide
+from gpmnet.errors import CollinearWarning, InputError, quote, with_article
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, joint_findings, shown_edges
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.parallel import check_n_jobs, limited_threads
-from gpmnet.parameters import check_device, least_strength, name_pairs, positions, seed_of, share
+from gpmnet.parameters import (
+    arrow_positions,
+    check_device,
+    least_strength,
+    name_pairs,
+    name_tiers,
+    positions,
+    seed_of,
+    share,
+    tier_positions,
+)
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
-from gpmnet.selection import Chosen, Cutoff, choose_edges
+from gpmnet.selection import Chosen, Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
-from gpmnet.testing.strength import log_p_at_most
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
+_PAIRS = ("forbid", "require", "arrows")
 _PARTS = ("energy", "objective", "penalty", "options")
 
 
@@ -41,11 +52,13 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     Parameters
     ----------
-    engine : {"local", "deep"} or Engine
-        How conditional dependence is estimated: by regressions around each pair, up to 100,000 variables; or by one energy
+    engine : {"local", "dag", "deep"} or Engine
+        How conditional dependence is estimated: by regressions around each pair, up to 100,000 variables; by the directed
+        graph with the best score, whose moral graph is the network, up to a few thousand; or by one energy
         for all variables, which sees interactions of any order, for up to a few hundred. A key of `gpmnet.engines.ENGINES`.
     fdr : float
-        False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs).
+        False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs). It has no meaning for the dag engine,
+        whose edges are chosen by the score.
     threshold : float or None
         A plain p-value threshold instead of `fdr`.
     min_strength : float
@@ -55,6 +68,11 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         What happens to rows with missing values.
     forbid, require : sequence of (name, name), optional
         Pairs that are never edges, and are never tested; pairs that always are.
+    arrows : sequence of (cause, effect), optional
+        Of the dag engine: directions that are known.
+    tiers : sequence of collections of str, optional
+        Of the dag engine: groups of variables, the earliest first; nothing in a later one is a cause of anything in an
+        earlier one. A variable in no group may stand anywhere.
     device : str
         "cpu" or "cuda".
     n_jobs : int or None
@@ -67,7 +85,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Of the deep engine: what is learned on top of pairwise terms (a key of `gpmnet.energies.ENERGIES`, or an object
         such as ``MLP(hidden=128)``), the loss (of `gpmnet.objectives.OBJECTIVES`), the penalty on Omega (of
         `gpmnet.penalties.PENALTIES`, or ``SCAD(a=3.7)``). None is the engine's own choice.
-    options : LocalOptions, DeepOptions or None
+    options : LocalOptions, DagOptions, DeepOptions or None
         Settings of the engine.
 
     Attributes
@@ -85,6 +103,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         engine also its fits and its training.
     converged_ : bool
         Whether every solver ended at a solution; a `ConvergenceWarning` names the variables where one did not.
+    dag_ : CPDAG
+        Of the dag engine: the class of the directed graph, over the variables that were fitted.
     energy_ : Energy
         Of the deep engine: the energy of all rows.
     lam_ : float
@@ -123,6 +143,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         missing: Any = "error",
         forbid: Sequence[tuple[str, str]] | None = None,
         require: Sequence[tuple[str, str]] | None = None,
+        arrows: Sequence[tuple[str, str]] | None = None,
+        tiers: Sequence[Sequence[str]] | None = None,
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -138,6 +160,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.missing = missing
         self.forbid = forbid
         self.require = require
+        self.arrows = arrows
+        self.tiers = tiers
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -175,31 +199,22 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
         check_device(self.device)
         seed = seed_of(self.random_state)
-        pairs = [name_pairs(name, getattr(self, name)) for name in ("forbid", "require")]
-        _check_origin(origin)
+        self._check(engine, origin)
         clock = [time.perf_counter()]
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
         table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
         check_fits(engine, table, self.device)
-        encoded, skipped = looked_at(table, engine, seed)
-        problem = Problem(
-            encoded,
-            *_constraints(table, *pairs),
-            alpha=cutoff.value if cutoff.of == "p" else 0.0,
-            seed=seed,
-            device=self.device,
-            progress=progress or silent,
-        )
+        problem, skipped = self._problem(table, engine, cutoff, seed, progress or silent)
         facts = self._facts(table, engine, seed, origin)
         clock.append(time.perf_counter())
         with limited_threads(n_jobs):
             found = engine.fit(problem)
             clock.append(time.perf_counter())
-            log_p = _log_p(found, cutoff.min_strength)
-            chosen = choose_edges(log_p, _n_tests(problem), cutoff, _is_required(found, problem))
+            chosen = decide(found, problem, cutoff)
+            said = cutoff if engine.takes_cutoff else None
             if on_edges is not None:
-                on_edges(_edges_alone(table, found, chosen, cutoff, facts))
+                on_edges(_edges_alone(table, found, chosen, said, facts))
             joint = found.joint(chosen.is_edge)
             clock.append(time.perf_counter())
             shown = shown_edges(problem.d, chosen, found.strength)
@@ -207,15 +222,20 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         clock.append(time.perf_counter())
         timings = dict(zip(("load", "test", "groups", "omega"), np.diff(clock).tolist(), strict=True))
         stops = (*found.stops, *described.stops)
-        cautions = _cautions(stops, table.names)
+        cautions = cautions_of(stops, table.names)
         groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
         hidden = group_caution(groups, findings)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
         dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-        facts = replace(
-            facts, seconds=seconds, warnings=(*skipped, *cautions, *([hidden] if hidden else []), *dense)
+        notes = (
+            *skipped,
+            *cautions,
+            *([hidden] if hidden else []),
+            *dense,
+            *([] if engine.takes_cutoff else [BY_SCORE]),
         )
-        network, omega = build_network(table, found, chosen, described, shown, cutoff, facts)
+        facts = replace(facts, seconds=seconds, warnings=notes)
+        network, omega = build_network(table, found, chosen, described, shown, said, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         # Only now: a fit that fails leaves what the one before has learned.
         self._store(
@@ -281,6 +301,46 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             return Cutoff(rate, "q", least)
         return Cutoff(share("threshold", self.threshold), "p", least)
 
+    def _problem(
+        self, table: Table, engine: Engine, cutoff: Cutoff, seed: int, progress: Progress
+    ) -> tuple[Problem, tuple[str, ...]]:
+        """Return what the engine is given, and a note if these are not all rows."""
+        forbid, require, arrows = (name_pairs(name, getattr(self, name)) for name in _PAIRS)
+        forbidden, required = positions(table, forbid), positions(table, require)
+        both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
+        if both:
+            a, b = (table.names[at] for at in min(both))
+            raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
+        encoded, skipped = looked_at(table, engine, seed)
+        constraints = (
+            forbidden,
+            required,
+            arrow_positions(table, arrows),
+            tier_positions(table, name_tiers(self.tiers)),
+        )
+        alpha = cutoff.value if cutoff.of == "p" else 0.0
+        return Problem(encoded, *constraints, alpha, seed, self.device, progress), skipped
+
+    def _check(self, engine: Engine, origin: Any) -> None:
+        """Raise where a parameter is wrong, or is one that the engine has no use for."""
+        for name in _PAIRS:
+            name_pairs(name, getattr(self, name))
+        name_tiers(self.tiers)
+        if origin is not None and not isinstance(origin, Origin):
+            raise InputError(
+                f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}"
+            )
+        if not engine.takes_directions:
+            for name in ("arrows", "tiers"):
+                if getattr(self, name) is not None:
+                    raise InputError(
+                        f"{name} are directions, which this engine does not have; use engine='dag'"
+                    )
+        if not engine.takes_cutoff and (self.threshold is not None or self.min_strength):
+            raise InputError(
+                "threshold and min_strength choose edges by p-values; engine='dag' chooses them by its score"
+            )
+
     def _engine(self) -> Engine:
         """Return the engine with the parts it was given."""
         given = {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
@@ -325,66 +385,16 @@ def fit(table: Any, **options: Any) -> MarkovNetwork:
     return network
 
 
-def _constraints(
-    table: Table, forbid: list[tuple[str, str]], require: list[tuple[str, str]]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the forbidden and the required pairs as positions."""
-    forbidden, required = positions(table, forbid), positions(table, require)
-    both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
-    if both:
-        a, b = (table.names[at] for at in min(both))
-        raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
-    return forbidden, required
-
-
-def _check_origin(origin: Any) -> None:
-    if origin is not None and not isinstance(origin, Origin):
-        raise InputError(f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}")
-
-
-def _edges_alone(table: Table, found: Found, chosen: Chosen, cutoff: Cutoff, facts: Facts) -> MarkovNetwork:
+def _edges_alone(
+    table: Table, found: Found, chosen: Chosen, cutoff: Cutoff | None, facts: Facts
+) -> MarkovNetwork:
     """Return the network before Omega is known, which says so."""
-    cautions = (*_cautions(found.stops, table.names), "Omega and the shapes of the edges are not there yet")
+    cautions = (*cautions_of(found.stops, table.names), "Omega and the shapes of the edges are not there yet")
     nothing = Description.nothing(len(found.first), len(table.names))
     shown = np.empty(0, dtype=np.intp)
     return build_network(table, found, chosen, nothing, shown, cutoff, replace(facts, warnings=cautions))[0]
 
 
-def _n_tests(problem: Problem) -> int:
-    return problem.d * (problem.d - 1) // 2 - len(problem.forbidden)
-
-
-def _log_p(found: Found, least: float) -> NDArray[np.float64]:
-    """Return the log p-values of the hypothesis that a strength is at most `least`.
-
-    The larger of that of no dependence, which is a part of the hypothesis and is guarded against missed neighbors in
-    more ways, and the one from the strength's standard error.
-    """
-    if not least:
-        return found.log_p
-    if np.isnan(found.strength_error).any():
-        raise InputError(
-            "min_strength needs standard errors of the strengths, which the engine does not give"
-        )
-    weak = log_p_at_most(least, found.strength, found.strength_error, found.strength_excess)
-    return np.maximum(found.log_p, weak)
-
-
-def _is_required(found: Found, problem: Problem) -> NDArray[np.bool_]:
-    first, second = problem.required.T
-    return np.isin(found.first * problem.d + found.second, first * problem.d + second)
-
-
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:
     ends = (found.first[is_edge].tolist(), found.second[is_edge].tolist())
     return neighbor_lists(d, zip(*ends, strict=True))
-
-
-def _cautions(stops: Sequence[Stop], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what a reader should know of solvers that stopped at their caps, one sentence a solver."""
-    by_solver: dict[str, list[str]] = {}
-    for stop in stops:
-        who = by_solver.setdefault(stop.solver, [])
-        if names[stop.variable] not in who:
-            who.append(names[stop.variable])
-    return tuple(f"{solver} stopped at its cap for {quote_all(who)}" for solver, who in by_solver.items())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpmnet.cli.fit import progress_bar, read_pairs, read_rows
+from gpmnet.cli.fit import progress_bar, read_pairs, read_tiers
 from gpmnet.cli.options import Reading, TablePath, reads_table
 from gpmnet.errors import InputError, quote
 
@@ -108,10 +108,7 @@ def _table(path: Path, network: MarkovNetwork, reading: Reading) -> Table:
 def _knowledge(require: Path | None, forbid: Path | None, tiers: Path | None) -> Knowledge:
     from gpmnet.causal import Knowledge
 
-    groups = (
-        [] if tiers is None else [[cell.strip() for cell in row if cell.strip()] for row in read_rows(tiers)]
-    )
-    return Knowledge(read_pairs(require) or (), read_pairs(forbid) or (), groups)
+    return Knowledge(read_pairs(require) or (), read_pairs(forbid) or (), read_tiers(tiers) or ())
 
 
 def _search(

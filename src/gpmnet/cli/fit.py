@@ -48,7 +48,10 @@ def fit(
     ] = 0.0,
     engine: Annotated[
         str,
-        typer.Option(help="local (tests, any size), or deep (the paper's joint model, up to a few hundred)."),
+        typer.Option(
+            help="local (tests, any size), dag (search over directed graphs, up to a few thousand), or deep (the paper's "
+            "joint model, up to a few hundred)."
+        ),
     ] = "local",
     device: Device = "cpu",
     seed: Seed = 0,
@@ -59,6 +62,25 @@ def fit(
     require: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV with two columns: pairs that always are.")
     ] = None,
+    arrows: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Dag engine: CSV with two columns, cause and effect, that are known."
+        ),
+    ] = None,
+    tiers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Dag engine: CSV, a line a group of columns, earliest first: nothing is an effect of a later group.",
+        ),
+    ] = None,
+    drop_fill_in: Annotated[
+        bool,
+        typer.Option(
+            help="Dag engine: leave out edges without support by a test; for data of no directed graph."
+        ),
+    ] = False,
     jobs: Annotated[int | None, typer.Option(help="Threads at most; -1 for all.")] = None,
     energy: Annotated[str | None, typer.Option(help="Deep engine: mlp, deep_kernel or pairwise.")] = None,
     objective: Annotated[
@@ -80,9 +102,8 @@ def fit(
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
     deep = {"energy": energy, "objective": objective, "penalty": penalty, "checkpoint": checkpoint}
-    for name, value in deep.items():
-        if value is not None and engine == "local":
-            raise InputError(f"--{name} needs --engine deep")
+    _check_needs(engine, "deep", deep)
+    _check_needs(engine, "dag", {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
     loaded = load_table(table, missing=missing, **reading.arguments())
     settings = {
         "engine": engine,
@@ -95,13 +116,24 @@ def fit(
         "random_state": seed,
         "forbid": read_pairs(forbid),
         "require": read_pairs(require),
+        "arrows": read_pairs(arrows),
+        "tiers": read_tiers(tiers),
         "energy": energy,
         "objective": objective,
         "penalty": penalty,
     }
     if checkpoint is not None:
         settings["options__checkpoint"] = str(checkpoint)
+    if drop_fill_in:
+        settings["options__drop_fill_in"] = True
     run(loaded, out, settings, str(table), with_report, open_report)
+
+
+def _check_needs(engine: str, needed: str, given: dict[str, Any]) -> None:
+    """Raise if an option of one engine was given to another; of an engine that there is not the estimator speaks."""
+    for name, value in given.items():
+        if value is not None and engine != needed and engine in ("local", "dag", "deep"):
+            raise InputError(f"--{name} needs --engine {needed}")
 
 
 def demo(
@@ -186,7 +218,8 @@ def read_pairs(path: Path | None) -> list[tuple[str, str]] | None:
     if path is None:
         return None
     rows = read_rows(path)
-    if rows and [cell.strip().lower() for cell in rows[0][:2]] in (["source", "target"], ["from", "to"]):
+    headers = (["source", "target"], ["from", "to"], ["cause", "effect"])
+    if rows and [cell.strip().lower() for cell in rows[0][:2]] in headers:
         rows = rows[1:]
     for number, row in enumerate(rows, start=1):
         if len(row) < 2:
@@ -194,6 +227,13 @@ def read_pairs(path: Path | None) -> list[tuple[str, str]] | None:
                 f"{quote(path)}, row {number}: two names are expected, got {quote(','.join(row))}"
             )
     return [(row[0].strip(), row[1].strip()) for row in rows]
+
+
+def read_tiers(path: Path | None) -> list[list[str]] | None:
+    """Return groups of names from a CSV file, a line a group, the earliest first."""
+    if path is None:
+        return None
+    return [[cell.strip() for cell in row if cell.strip()] for row in read_rows(path)]
 
 
 def read_rows(path: Path) -> list[list[str]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import shutil
 from collections import Counter
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from gpmnet.directed.directions import CAUSAL
 from gpmnet.errors import quote_all
 from gpmnet.network import MarkovNetwork
 from gpmnet.network.report.columns import column_notes, value_range
@@ -75,23 +77,31 @@ def _probability(value: float) -> str:
     return "" if math.isnan(value) else probability(value).removeprefix("= ")
 
 
+def _joined(row: Any) -> str:
+    """Return what stands between the ends of an edge: an arrow where one is compelled, dots between co-parents."""
+    if getattr(row, "kind", "") == "co-parents":
+        return "..."
+    return getattr(row, "direction", "").replace("--", "-") or "-"
+
+
 def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None:
     """Print the strongest edges, and which variables have none."""
     out = console()
     edges = network.edges
     out.print(Text(repr(network)))
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("edge", "strength", "95% interval", "sign", "p", "q"):
+    directed = network.directions is not None
+    for heading in ("edge", "strength", "95% interval", "sign", "p", "evidence" if directed else "q"):
         table.add_column(heading, justify="left" if heading == "edge" else "right")
     strongest = edges.sort_values("strength", ascending=False).head(most)
     for row in strongest.itertuples(index=False):
         table.add_row(
-            Text(f"{short(str(row.source), 40)} - {short(str(row.target), 40)}"),
+            Text(f"{short(str(row.source), 40)} {_joined(row)} {short(str(row.target), 40)}"),
             "" if math.isnan(float(row.strength)) else f"{row.strength:.2f}",  # type: ignore[arg-type]
             interval_text(float(row.strength_low), float(row.strength_high)),  # type: ignore[arg-type]
             sign_mark(float(row.sign), minus="-"),  # type: ignore[arg-type]
             _probability(float(row.p_value)),  # type: ignore[arg-type]
-            _probability(float(row.q_value)),  # type: ignore[arg-type]
+            f"{row.evidence:.0f}" if directed else _probability(float(row.q_value)),  # type: ignore[arg-type]
         )
     out.print(table)
     if len(edges) > most:
@@ -111,5 +121,7 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
         out.print(Text(f"near-copies: {quote_all(group)}"))
     if len(network.groups) > _MOST_WARNINGS:
         out.print(Text(f"… and {len(network.groups) - _MOST_WARNINGS:,} more groups of near-copies"))
+    if network.directions is not None:
+        out.print(Text(f"{network.directions.graph}; {CAUSAL}"))
     for warning in dict.fromkeys((*schema.warnings, *network.facts.warnings)):
         out.print(Text(f"note: {short(warning, 300)}"))

@@ -1,4 +1,4 @@
-"""Directed graphs and their classes: what data can say about directions, and what follows from it."""
+"""Directed graphs and their classes: scores, the search for the best order, and what data can say about directions."""
 
 from gpmnet.directed.cpdag import CPDAG
 

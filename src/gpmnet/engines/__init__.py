@@ -1,9 +1,10 @@
 """The engines: each a short file that puts parts together, and one line here."""
 
 from gpmnet.engines.base import Engine
+from gpmnet.engines.dag import DagEngine
 from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.local import LocalEngine
 
-ENGINES: dict[str, type[Engine]] = {"local": LocalEngine, "deep": DeepEngine}
+ENGINES: dict[str, type[Engine]] = {"local": LocalEngine, "dag": DagEngine, "deep": DeepEngine}
 
 __all__ = ["ENGINES", "Engine"]

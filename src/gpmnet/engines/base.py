@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError
 from gpmnet.memory import available_bytes
 from gpmnet.parts import Part
@@ -37,6 +38,10 @@ class Problem:
         The table.
     forbidden, required : ndarray of int, shape (m, 2)
         Pairs, the smaller position first, that are never edges and never tested, and pairs that always are.
+    arrows : ndarray of int, shape (m, 2)
+        Cause and effect of arrows that are known, for engines that take directions.
+    tiers : tuple of int or None, optional
+        Tier of each variable, for those engines: nothing in a later one is a cause of anything in an earlier one.
     alpha : float
         P-value up to which a pair may become an edge whatever the others are: such pairs need the full test.
     seed : int
@@ -47,6 +52,8 @@ class Problem:
     encoded: Encoded
     forbidden: NDArray[np.intp] = field(default_factory=no_pairs)
     required: NDArray[np.intp] = field(default_factory=no_pairs)
+    arrows: NDArray[np.intp] = field(default_factory=no_pairs)
+    tiers: tuple[int | None, ...] | None = None
     alpha: float = 0.0
     seed: int = 0
     device: str = "cpu"
@@ -174,6 +181,14 @@ class Found(ABC):
             Positions of those edges whose surface is wanted, increasing.
         """
 
+    def decided(self) -> NDArray[np.bool_] | None:
+        """Return which pairs are edges, (m,), where an engine says so itself; None where p-values do."""
+        return None
+
+    def directions(self) -> Directions | None:
+        """Return the directed graph behind the edges; an engine that has none returns None."""
+        return None
+
     def joint(self, is_edge: NDArray[np.bool_]) -> Joint:
         """Return the groups of near-copies and the tests against them; an engine that has none returns an empty one."""
         return Joint()
@@ -185,6 +200,11 @@ class Engine(Part, ABC):
     A frozen dataclass. The estimator fills a field from its own parameter of the same name (`options`, `energy`,
     `objective`, `penalty`) unless that is None; an engine has the fields it needs and no others.
     """
+
+    takes_directions: ClassVar[bool] = False
+    """Whether known arrows and tiers mean something to it."""
+    takes_cutoff: ClassVar[bool] = True
+    """Whether edges are chosen by p-values, so that a false-discovery rate means something."""
 
     @property
     def most_rows(self) -> int | None:

@@ -113,6 +113,7 @@ def build_network(
         cutoff,
         Shapes(_axes(table, pairs.take(shown), names), shown, tuple(described.surfaces)),
         facts,
+        directions=found.directions(),
     )
     return network, _omega_matrix(joined, _diagonal(table, described.own, names))
 

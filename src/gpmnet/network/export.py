@@ -8,8 +8,9 @@ JSON
 CSV and Parquet
     Every name as it is; a lone surrogate, which UTF-8 cannot hold, becomes ``\udXXX``.
 
-Statistics that are not known are left out (empty in tables). Members of a group of near-copies have its number (`group`) in
-GraphML and GEXF; JSON has the groups and the joint findings under `graph`.
+Statistics that are not known are left out (empty in tables). Edges of a search over directed graphs have also their kind,
+direction and evidence; in tables the common effects of two co-parents too, in CSV as a JSON list. Members of a group of
+near-copies have its number (`group`) in GraphML and GEXF; JSON has the groups and the joint findings under `graph`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.sparse import csr_array
 
+from gpmnet.directed.directions import DIRECTION_COLUMNS
 from gpmnet.errors import InputError, quote
 from gpmnet.files import whole_file
 from gpmnet.network.escape import escape
@@ -78,14 +80,19 @@ def export(
     return path
 
 
-def _edge_records(network: MarkovNetwork) -> Iterator[tuple[int, int, dict[str, float]]]:
-    """Yield the edges, most certain first, with the statistics that are known."""
+def _edge_records(network: MarkovNetwork) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield the edges, most certain first, with the statistics that are known, and what a directed search says of them."""
     pairs = network.pairs.take(np.flatnonzero(network.pairs.is_edge))
     pairs = pairs.take(pairs.order())
     columns = zip(*(getattr(pairs, name).tolist() for name in STATISTICS), strict=True)
     for a, b, figures in zip(pairs.first.tolist(), pairs.second.tolist(), columns, strict=True):
         known = zip(STATISTICS, figures, strict=True)
-        yield a, b, {name: value for name, value in known if not math.isnan(value)}
+        found: dict[str, Any] = {name: value for name, value in known if not math.isnan(value)}
+        if network.directions is not None:
+            row = network.directions.row(network.names[a], network.names[b])
+            found |= {name: row[name] for name in ("kind", "direction") if row[name]}
+            found |= {} if math.isnan(row["evidence"]) else {"evidence": row["evidence"]}
+        yield a, b, found
 
 
 def _escaped_graph(network: MarkovNetwork) -> nx.Graph[str]:
@@ -144,7 +151,7 @@ def _dot(network: MarkovNetwork, suffix: str, safe: bool) -> Iterator[bytes]:
     for at, name in enumerate(network.names):
         yield f'  n{at} [label="{_dot_text(name)}"];\n'.encode()
     for a, b, figures in _edge_records(network):
-        listed = ", ".join(f'{name}="{value!r}"' for name, value in figures.items())
+        listed = ", ".join(f'{name}="{value}"' for name, value in figures.items())
         yield f"  n{a} -- n{b}{f' [{listed}]' if listed else ''};\n".encode()
     yield b"}\n"
 
@@ -173,12 +180,19 @@ def _edges(network: MarkovNetwork, suffix: str, safe: bool) -> Iterator[bytes]:
         frame = network.edges
         for end in ("source", "target"):
             frame[end] = [_writable(name) for name in frame[end]]
+        if network.directions is not None:
+            effects = [[_writable(name) for name in names] for names in frame["common_effects"]]
+            frame["common_effects"] = effects
         yield _parquet(frame)
         return
     names = [_cell(name, safe) for name in network.names]
-    yield _line(("source", "target", *STATISTICS))
+    more = () if network.directions is None else DIRECTION_COLUMNS
+    yield _line(("source", "target", *STATISTICS, *more))
     for a, b, figures in _edge_records(network):
-        yield _line((names[a], names[b], *(figures.get(name, "") for name in STATISTICS)))
+        if network.directions is not None:
+            effects = network.directions.row(network.names[a], network.names[b])["common_effects"]
+            figures["common_effects"] = json.dumps(effects) if effects else ""
+        yield _line((names[a], names[b], *(figures.get(name, "") for name in (*STATISTICS, *more))))
 
 
 def _parquet(frame: Any) -> bytes:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
+from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError, quote, quote_all
 from gpmnet.frozen import Frozen, locked
 from gpmnet.network import queries
@@ -55,6 +56,8 @@ class MarkovNetwork(Frozen):
         Variables that nearly determine each other, so that given the rest they hide each other's edges.
     joint_findings : tuple of JointFinding
         Variables that depend on such a group, though on no single member of it.
+    directions : Directions or None
+        The class of the directed graph behind the edges, if a search over such graphs found them.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class MarkovNetwork(Frozen):
     facts: Facts = field(default_factory=Facts)
     groups: tuple[tuple[str, ...], ...] = ()
     joint_findings: tuple[JointFinding, ...] = ()
+    directions: Directions | None = None
 
     def __post_init__(self) -> None:
         for name in ("names", "kinds", "joint_findings"):
@@ -147,20 +151,19 @@ class MarkovNetwork(Frozen):
 
     @property
     def edges(self) -> pd.DataFrame:
-        """The edges by name with omega, strength and its interval, sign, p_value and q_value, most certain first."""
+        """The edges by name with their statistics, most certain first; with those of `Directions`, where there are any."""
         return self._frame(self._edges)
 
     @property
     def candidates(self) -> pd.DataFrame:
-        """The edges and the pairs that came close, most certain first, with a column `is_edge`."""
+        """The edges and the pairs that came close, most certain first, with `is_edge`."""
         return self._frame(self.pairs).assign(is_edge=self.pairs.is_edge[self.pairs.order()])
 
     def edges_of(self, name: str) -> pd.DataFrame:
         """Return the edges of one variable, most certain first."""
         at = self.position(name)
-        return self._frame(
-            self._edges.take(np.flatnonzero((self._edges.first == at) | (self._edges.second == at)))
-        )
+        its = (self._edges.first == at) | (self._edges.second == at)
+        return self._frame(self._edges.take(np.flatnonzero(its)))
 
     def _frame(self, pairs: Pairs) -> pd.DataFrame:
         import pandas as pd
@@ -171,6 +174,8 @@ class MarkovNetwork(Frozen):
         # As objects: the string type of pandas cannot hold every name.
         columns: dict[str, Any] = {end: pd.Series(names[at], dtype=object) for end, at in ends.items()}
         columns |= {name: getattr(pairs, name) for name in STATISTICS}
+        if self.directions is not None:
+            columns |= self.directions.columns(names[pairs.first], names[pairs.second])
         return pd.DataFrame(columns)
 
     def __contains__(self, name: object) -> bool:

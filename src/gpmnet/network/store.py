@@ -3,9 +3,9 @@
 `network.json` holds names, kinds, cutoff, axes, groups of near-copies with what was found of them (where the version that
 wrote it knew of them), and the facts of the run; `omega.safetensors` holds the arrays of the
 pairs and, since format 2, the grids of the shapes one after another. Up to format 3 pairs had no interval of their
-strength, and a cutoff no least strength. Up to format 2 there was `fdr` for the cutoff and
-`about` for the facts, a table of anything: what `Facts` has no place for is left out. What is loaded is checked before
-it is used.
+strength, and a cutoff no least strength; up to format 4 there were no directions. Up to format 2 there was `fdr`
+for the cutoff and `about` for the facts, a table of anything: what `Facts` has no place for is left out. What is loaded
+is checked before it is used.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError, one_line, quote
 from gpmnet.files import whole_file, whole_folder
 from gpmnet.json_data import as_count, as_list, as_number, as_table, as_texts
@@ -28,7 +29,7 @@ from gpmnet.network.pairs import DTYPES, Pairs
 from gpmnet.network.shapes import Axis, Shapes
 from gpmnet.selection import Cutoff
 
-FORMAT, VERSION, READS = "gpmnet-network", 4, (1, 2, 3, 4)
+FORMAT, VERSION, READS = "gpmnet-network", 5, (1, 2, 3, 4, 5)
 FILES = ("network.json", "omega.safetensors")
 _DTYPES = DTYPES | {"first": np.int64, "second": np.int64}  # the same on every machine
 _SHAPE_DTYPES: dict[str, type[np.generic]] = {"shape_pair": np.int64, "shape_values": np.float32}
@@ -72,6 +73,7 @@ def write_network(network: MarkovNetwork, folder: Path) -> None:
         "axes": axes,
         "groups": [list(group) for group in network.groups],
         "joint_findings": [finding.to_dict() for finding in network.joint_findings],
+        "directions": None if network.directions is None else network.directions.to_dict(),
         "facts": network.facts.to_dict(),
     }
     with whole_file(folder / FILES[1]) as beside:
@@ -135,8 +137,10 @@ def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNe
     findings = [
         JointFinding.from_dict(said) for said in as_list(whole.get("joint_findings", []), "the findings")
     ]
-    cutoff = _cutoff(whole, facts)
-    return MarkovNetwork(names, pairs, kinds, n_rows, cutoff, shapes, facts, groups, tuple(findings))
+    said = whole.get("directions")
+    directions = None if said is None else Directions.from_dict(said)
+    rest = _cutoff(whole, facts), shapes, facts, groups, tuple(findings), directions
+    return MarkovNetwork(names, pairs, kinds, n_rows, *rest)
 
 
 def _cutoff(whole: dict[str, Any], facts: Facts) -> Cutoff | None:

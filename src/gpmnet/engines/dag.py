@@ -1,0 +1,227 @@
+"""The dag engine: a score, the search for the best order, and the moral graph of what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gpmnet.checks import check_number, check_type
+from gpmnet.columns.features import build_features
+from gpmnet.directed.build import ScoreOptions, build_score, score_memory
+from gpmnet.directed.cpdag import CPDAG
+from gpmnet.directed.directions import Directions, MoralEdge, moral_edges
+from gpmnet.directed.knowledge import ImpossibleError, Knowledge
+from gpmnet.directed.meek import close, colliders, with_colliders
+from gpmnet.directed.order import OrderSearch
+from gpmnet.directed.score import Ints, Parents
+from gpmnet.engines.base import Engine, Joint, Problem
+from gpmnet.engines.local import LocalEngine, LocalFound, LocalOptions, Searched
+from gpmnet.errors import InputError, quote_all
+from gpmnet.nodes.models import NodeFitter
+from gpmnet.parts import Part
+from gpmnet.searching.screen import candidate_lists
+from gpmnet.selection.pair_rule import Limits
+from gpmnet.testing.base import BoundTest
+from gpmnet.testing.design import Designs
+
+
+@dataclass(frozen=True)
+class DagOptions(Part):
+    """Settings of the dag engine; one set of values serves all data.
+
+    Attributes
+    ----------
+    starts : int
+        Orders from which the search begins: that of the columns, then random ones.
+    most_parents : int
+        Parents of a variable at most.
+    screened_above : int
+        Above this many variables the local engine's screen says who may be a parent of whom.
+    drop_fill_in : bool
+        Leave out edges that the local test, given the neighbors of its ends, does not support. For data that did not come
+        from a directed graph, whose moral graph has more edges than the data; else it costs true ones.
+    alpha_fill_in : float
+        P-value above which they are left out.
+    score : ScoreOptions
+    local : LocalOptions
+        Of the tests, of Omega and of the screen.
+    """
+
+    starts: int = 2
+    most_parents: int = 10
+    screened_above: int = 300
+    drop_fill_in: bool = False
+    alpha_fill_in: float = 0.01
+    score: ScoreOptions = field(default_factory=ScoreOptions)
+    local: LocalOptions = field(default_factory=LocalOptions)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("starts", "most_parents"):
+            check_number(self, name, 1, integer=True)
+        check_number(self, "screened_above", 0, integer=True)
+        check_number(self, "alpha_fill_in", 0.0, 1.0, open_low=True)
+        check_type(self, "drop_fill_in", bool)
+        check_type(self, "score", ScoreOptions)
+        check_type(self, "local", LocalOptions)
+
+
+@dataclass(frozen=True, eq=False)
+class DagFound(LocalFound):
+    """The edges of the moral graph with their tests, and the directed graph behind them."""
+
+    graph: Directions
+    is_kept: NDArray[np.bool_]
+
+    def decided(self) -> NDArray[np.bool_]:
+        """Return which pairs are edges: all, but for those that were dropped as fill-in."""
+        return self.is_kept
+
+    def directions(self) -> Directions:
+        """Return the class of the directed graph, and what each edge rests on."""
+        return self.graph
+
+    def joint(self, is_edge: NDArray[np.bool_]) -> Joint:
+        """Return nothing: groups of near-copies are told by tests, and edges here are not."""
+        return Joint()
+
+
+@dataclass(frozen=True)
+class DagEngine(Engine):
+    """Searches the directed graph with the best score; the network is its moral graph.
+
+    Attributes
+    ----------
+    options : DagOptions
+    """
+
+    takes_directions: ClassVar[bool] = True
+    takes_cutoff: ClassVar[bool] = False
+
+    options: DagOptions = field(default_factory=DagOptions)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_type(self, "options", DagOptions)
+
+    def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
+        """Return about how many bytes a fit needs: what the local engine needs, and the moments of all columns."""
+        local = LocalEngine(self.options.local).memory(n_rows, n_levels)
+        return local + score_memory(n_rows, n_levels, self.options.score)
+
+    def fit(self, problem: Problem) -> DagFound:
+        """Return the edges of the moral graph of the best directed graph that was found."""
+        o, d = self.options, problem.d
+        knowledge = known(problem)
+        candidates = self._candidates(problem)
+        problem.progress("moments", 0, 1)
+        score = build_score(problem.encoded, o.score)
+        problem.progress("moments", 1, 1)
+        search = OrderSearch(score, knowledge, candidates, o.most_parents)
+        found = search(problem.seed, o.starts, problem.progress)
+        edges = moral_edges(score, found.parents)
+        searched = self._searched(problem, edges)
+        tests = LocalEngine(o.local).test_pairs(searched, problem.progress)
+        graph = graph_class(found.parents, problem)
+        log_p = tests.log_p.cpu().numpy()
+        kept = (log_p <= np.log(o.alpha_fill_in)) if o.drop_fill_in else np.ones(len(edges), dtype=bool)
+        if o.drop_fill_in and d:
+            kept |= np.isin(_codes(edges, d), problem.required @ np.array([d, 1]))
+        return DagFound(
+            searched.first.cpu().numpy(),
+            searched.second.cpu().numpy(),
+            log_p,
+            tests.strength.cpu().numpy(),
+            tests.strength_error.cpu().numpy(),
+            tests.strength_excess.cpu().numpy(),
+            tests.sign.cpu().numpy(),
+            n_iter=found.sweeps,
+            stops=(),
+            learned={"dag": graph},
+            fitter=NodeFitter(searched.test.designs.features, o.local.node, problem.seed),
+            newton_steps=o.local.node.newton_steps,
+            searched=searched,
+            problem=problem,
+            most_joint=0,
+            graph=Directions(graph, edges),
+            is_kept=kept,
+        )
+
+    def _candidates(self, problem: Problem) -> list[Ints] | None:
+        """Return who may be a parent of whom: all, or what the local engine's screen lets through either way."""
+        if problem.d <= self.options.screened_above:
+            return None
+        local = replace(self.options.local, all_pairs_up_to=0)
+        lists = LocalEngine(local).search(problem).candidates.cpu().numpy()
+        node, slot = np.nonzero(lists >= 0)
+        pairs = np.stack([node, lists[node, slot]], axis=1)
+        either = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+        return np.split(either[:, 1], np.searchsorted(either[:, 0], np.arange(1, problem.d)))
+
+    def _searched(self, problem: Problem, edges: Sequence[MoralEdge]) -> Searched:
+        """Return the tests of the edges, each given the neighbors of its ends in the moral graph."""
+        o, d = self.options.local, problem.d
+        dtype = torch.float64 if o.takes_all_pairs(d) else torch.float32
+        functions = o.functions[: max(1, problem.n - 2)]
+        features = build_features(problem.encoded, functions, problem.device, dtype)
+        test = BoundTest(o.test, Designs(features, o.design).tabulated())
+        first = torch.tensor([edge.first for edge in edges], dtype=torch.int64, device=features.device)
+        second = torch.tensor([edge.second for edge in edges], dtype=torch.int64, device=features.device)
+        members = _strongest(edges, d, min(o.most_neighbors, o.design.most_members(problem.n)))
+        members = members.to(features.device)
+        limits = Limits(1.0, max(members.shape[1], 1))
+        return Searched(test, members, members, first, second, limits, 0, ())
+
+
+def known(problem: Problem) -> Knowledge:
+    """Return what is known of the graph beforehand, or raise saying which variables contradict each other."""
+    try:
+        pairs = (_tuples(pairs) for pairs in (problem.arrows, problem.required, problem.forbidden))
+        arrows, joined, apart = pairs
+        return Knowledge(problem.d, arrows, joined, apart, problem.tiers)
+    except ImpossibleError as error:
+        names = quote_all([problem.encoded.names[at] for at in error.variables])
+        raise InputError(
+            f"arrows, tiers, forbidden and required pairs contradict each other at {names}; "
+            "no directed graph without cycles agrees with them"
+        ) from None
+
+
+def _tuples(pairs: NDArray[np.intp]) -> list[tuple[int, int]]:
+    return [(a, b) for a, b in pairs.tolist()]
+
+
+def graph_class(parents: Sequence[Parents], problem: Problem) -> CPDAG:
+    """Return the class of a directed graph: of those graphs that agree with what was known beforehand."""
+    arrows = np.zeros((problem.d,) * 2, dtype=bool)
+    for child, of_child in enumerate(parents):
+        arrows[list(of_child), child] = True
+    sure = np.zeros_like(arrows)
+    sure[problem.arrows[:, 0], problem.arrows[:, 1]] = True
+    if problem.tiers is not None:
+        tier = np.array([np.nan if at is None else at for at in problem.tiers], dtype=np.float64)
+        sure |= tier[:, None] < tier
+    directed, undirected = with_colliders(arrows | arrows.T, colliders(arrows))
+    directed |= arrows & sure
+    return CPDAG(problem.encoded.names, *close(directed, undirected & ~directed & ~directed.T))
+
+
+def _strongest(edges: Sequence[MoralEdge], d: int, most: int) -> Tensor:
+    """Return the neighbors of each node, at most so many with the most evidence: (d, s; -1 pads)."""
+    near: list[list[tuple[float, int]]] = [[] for _ in range(d)]
+    for edge in edges:
+        near[edge.first].append((-edge.evidence, edge.second))
+        near[edge.second].append((-edge.evidence, edge.first))
+    pairs = [(node, other) for node, found in enumerate(near) for _, other in sorted(found)[:most]]
+    node, other = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
+    return candidate_lists(node, other, d)
+
+
+def _codes(edges: Sequence[MoralEdge], d: int) -> NDArray[np.intp]:
+    return np.array([edge.first * d + edge.second for edge in edges], dtype=np.intp)
