@@ -14,7 +14,7 @@ from gpmnet.network.pairs import STATISTICS
 from gpmnet.network.queries import communities
 from gpmnet.network.report.columns import column_notes, extent
 from gpmnet.network.report.positions import layout
-from gpmnet.network.report.words import finding
+from gpmnet.network.report.words import finding, label, listing
 from gpmnet.network.text import short
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ MOST_CELLS = 1_200_000
 """Grid points of all shapes together; the strongest pairs get theirs."""
 MOST_IN_MATRIX = 150
 MOST_TEXT = 1000
+MOST_EFFECTS = 4
 """Names and notes longer than this are cut: they come from the data and may be books."""
 
 
@@ -121,7 +122,33 @@ def pair_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
     for name in STATISTICS:
         data[name] = [_rounded(value) for value in getattr(pairs, name)[shown.pairs].tolist()]
     data["says"] = [says(network, at) for at in shown.pairs.tolist()]
+    if network.directions is not None:
+        data["rests"] = [rests(network, at) for at in shown.pairs.tolist()]
     return data
+
+
+def rests(network: MarkovNetwork, at: int) -> dict[str, Any] | None:
+    """Return what a pair rests on in a directed graph, which way its arrow goes, and both in words; None for nothing."""
+    a, b = (network.names[int(end[at])] for end in (network.pairs.first, network.pairs.second))
+    if network.directions is None or network.directions.between(a, b) is None:
+        return None
+    said = network.directions.row(a, b)
+    effects = listing([label(name, 40) for name in said["common_effects"][:MOST_EFFECTS]])
+    more = len(said["common_effects"]) - MOST_EFFECTS
+    effects += f" and {more} more" if more > 0 else ""
+    words = {
+        "->": f"In every directed graph of the class {label(a, 40)} stands before {label(b, 40)}.",
+        "<-": f"In every directed graph of the class {label(b, 40)} stands before {label(a, 40)}.",
+        "--": "An arrow joins them, whose direction the table leaves open.",
+        "": f"No arrow joins them, only a common effect: {effects}.",
+    }[said["direction"]]
+    also = f" They also have a common effect: {effects}." if said["direction"] and effects else ""
+    return {
+        "kind": said["kind"],
+        "direction": said["direction"],
+        "evidence": _rounded(said["evidence"]),
+        "words": words + also,
+    }
 
 
 def says(network: MarkovNetwork, at: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpmnet.directed.directions import CAUSAL
 from gpmnet.network.facts import value_text
 from gpmnet.network.joint import joint_notes
 from gpmnet.network.report.columns import twin_note
@@ -62,6 +63,7 @@ def summarise(network: MarkovNetwork) -> dict[str, Any]:
         "shapes": shape_data(network, shown),
         "matrix": matrix_data(nodes),
         "run": run_data(network.facts),
+        "causal": "" if network.directions is None else f"{CAUSAL[0].upper()}{CAUSAL[1:]}.",
     }
 
 

@@ -108,7 +108,14 @@
         : gpm.communities.map((label) => entry(mark(NODE_MARKS.continuous(gpm.communityColour(label))), `community ${label + 1}`));
     const signs = [[1, "positive"], [-1, "negative"], [0, "no single sign"]].filter(([sign]) => gpm.shown.pairs.some((pair) => Math.sign(pair.sign) === sign));
     const near = gpm.shown.pairs.some((pair) => !pair.isEdge) ? [entry(lineMark(gpm.colour("no-sign"), "5 3"), "came close")] : [];
-    at("legend").replaceChildren(...nodes, ...signs.map(([sign, words]) => entry(lineMark(gpm.signColour(sign)), words)), ...near);
+    const rests = (kind) => gpm.shown.pairs.some((pair) => pair.rests && (pair.rests.kind === kind || pair.rests.direction === kind));
+    const arrow = mark(gpm.svg("path", { d: "M0 6H12M12 1 20 6 12 11Z", stroke: gpm.colour("no-sign"), "stroke-width": 3, fill: gpm.colour("no-sign") }));
+    const ways = [
+      ...(rests("->") || rests("<-") ? [entry(arrow, "direction known")] : []),
+      ...(rests("--") ? [entry(lineMark(gpm.colour("no-sign")), "direction open")] : []),
+      ...(rests("co-parents") ? [entry(lineMark(gpm.colour("no-sign"), "1 4"), "causes of a common effect")] : []),
+    ];
+    at("legend").replaceChildren(...nodes, ...signs.map(([sign, words]) => entry(lineMark(gpm.signColour(sign)), words)), ...ways, ...near);
   };
 
   const drawShown = () => {

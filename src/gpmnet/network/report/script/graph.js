@@ -16,6 +16,12 @@
 
   gpm.nodeColour = (node) => (gpm.state.colour === "kind" ? gpm.colour(node.kind) : gpm.communityColour(node.community));
 
+  // An arrowhead where the direction is known; dots between two causes of a common effect that no arrow joins.
+  const directionClasses = ({ rests }) => {
+    if (!rests) return [];
+    return rests.kind === "co-parents" ? ["shared"] : { "->": ["forth"], "<-": ["back"] }[rests.direction] || [];
+  };
+
   const elements = () => [
     ...gpm.nodes.map((node) => ({
       data: { id: `n${node.at}`, at: node.at, label: node.label, size: Math.min(46, 16 + 7 * Math.sqrt(node.degree)), shape: SHAPES[node.kind] || "ellipse" },
@@ -23,7 +29,7 @@
     })),
     ...gpm.pairs.map((pair) => ({
       data: { id: `e${pair.at}`, at: pair.at, source: `n${pair.a.at}`, target: `n${pair.b.at}`, width: 1.5 + 6.5 * (pair.weight / gpm.heaviest) },
-      classes: pair.isEdge ? "" : "near",
+      classes: [pair.isEdge ? "" : "near", ...directionClasses(pair)].join(" "),
     })),
   ];
 
@@ -42,6 +48,9 @@
         },
       },
       { selector: "edge", style: { width: "data(width)", "line-color": edgeColour, "curve-style": "straight", opacity: 0.8, "overlay-opacity": 0 } },
+      { selector: "edge.shared", style: { "line-style": "dotted", opacity: 0.7 } },
+      { selector: "edge.forth", style: { "target-arrow-shape": "triangle", "target-arrow-color": edgeColour, "arrow-scale": 1.3 } },
+      { selector: "edge.back", style: { "source-arrow-shape": "triangle", "source-arrow-color": edgeColour, "arrow-scale": 1.3 } },
       { selector: "edge.near", style: { "line-style": "dashed", "line-dash-pattern": [7, 5], opacity: 0.6 } },
       { selector: "node.unlabelled", style: { "text-opacity": 0, "text-outline-opacity": 0 } },
       { selector: ".faded", style: { opacity: 0.15 } },

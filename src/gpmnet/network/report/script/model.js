@@ -33,6 +33,7 @@
     q_value: pairs.q_value[at],
     weight: pairs.strength[at] ?? pairs.omega[at] ?? 0,
     says: pairs.says[at],
+    rests: pairs.rests ? pairs.rests[at] : null,
   }));
   for (const pair of gpm.pairs) {
     pair.a.pairs.push(pair);

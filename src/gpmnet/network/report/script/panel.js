@@ -66,6 +66,7 @@
       head(el("div", { class: "ends" }, end(pair.a), el("span", {}, "and"), end(pair.b))),
       el("span", { class: pair.isEdge ? "badge" : "badge near" }, verdict),
       el("p", {}, gpm.plain(pair.says)),
+      pair.rests && el("p", {}, gpm.plain(pair.rests.words)),
       figures([
         ["strength", gpm.number(pair.strength)],
         ["95% interval", gpm.interval(pair)],
@@ -73,6 +74,7 @@
         ["Omega", gpm.number(pair.omega)],
         ["p", gpm.probability(pair.p_value)],
         ["q", gpm.probability(pair.q_value)],
+        ["evidence, nats", pair.rests ? gpm.number(pair.rests.evidence) : ""],
         ["rows", gpm.data.n_rows === null ? "" : gpm.data.n_rows.toLocaleString("en")],
       ]),
       figure || el("p", { class: "muted" }, "No shape was kept for this pair: shapes are estimated for edges."),
