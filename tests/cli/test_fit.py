@@ -241,3 +241,31 @@ def test_least_strength_and_the_note_on_dense_networks(tmp_path):
     assert wrong.returncode == 2
     assert "min_strength must be a number from 0 to below 1; got '1.5'" in wrong.stderr
     assert not (tmp_path / "no").exists()
+
+
+def test_directions_come_from_files_and_go_into_the_edges(table, tmp_path):
+    (tmp_path / "tiers.csv").write_text("sex\na\n")
+    (tmp_path / "bad.csv").write_text("sex,nobody\n")
+    done = gpmnet(
+        "fit",
+        table,
+        "-o",
+        tmp_path / "out",
+        "--engine",
+        "dag",
+        "--tiers",
+        tmp_path / "tiers.csv",
+        "--no-report",
+    )
+    assert done.returncode == 0
+    header = (tmp_path / "out" / "edges.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert header.endswith("kind,direction,evidence,common_effects")
+    for arguments, said in (
+        (("--engine", "dag", "--tiers", tmp_path / "bad.csv"), "no variable 'nobody' for the tier"),
+        (("--tiers", tmp_path / "tiers.csv"), "--tiers needs --engine dag"),
+        (("--drop-fill-in",), "--drop-fill-in needs --engine dag"),
+    ):
+        refused = gpmnet("fit", table, "-o", tmp_path / "no", *arguments)
+        assert refused.returncode == 2
+        assert said in refused.stderr
+        assert len(refused.stderr.strip().splitlines()) == 1
