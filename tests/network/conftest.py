@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from gpmnet.directed.cpdag import CPDAG
+from gpmnet.directed.directions import Directions, MoralEdge
 from gpmnet.network import Axis, Facts, MarkovNetwork, Origin, Pairs, Shapes
 from gpmnet.selection import Cutoff
 from gpmnet.table import Schema
@@ -71,3 +73,20 @@ def shaped():
         Shapes(axes, np.array([0, 1, 3]), grids),
         Facts(Schema((), 1599), {"fdr": 0.05}, origin=Origin("wine.csv")),
     )  # fmt: skip
+
+
+@pytest.fixture
+def directed():
+    """a -> <c> <- b, and <c> -> e."""
+    names = ("a", "b", "<c>", "e")
+    arrows = np.zeros((4, 4), dtype=bool)
+    arrows[0, 2] = arrows[1, 2] = arrows[2, 3] = True
+    graph = CPDAG.from_dag(arrows, names)
+    edges = (
+        MoralEdge(0, 1, "co-parents", 12.5, (2,)),
+        MoralEdge(0, 2, "arc", 80.0, ()),
+        MoralEdge(1, 2, "arc", 70.0, ()),
+        MoralEdge(2, 3, "arc", 60.0, ()),
+    )
+    pairs = Pairs.of([0, 0, 1, 2], [1, 2, 2, 3], strength=[0.2, 0.7, 0.6, 0.5])
+    return MarkovNetwork(names, pairs, directions=Directions(graph, edges))

@@ -14,6 +14,7 @@ import pytest
 
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.escape import unescape
+from gpmnet.network.report import report_html
 from gpmnet.network.report.words import number, probability
 from gpmnet.selection import Cutoff
 from gpmnet.table import Schema
@@ -360,3 +361,16 @@ def test_hostile_names_are_text_and_run_nothing(browser, hostile, tmp_path):
     assert {"'=1+1", "'-2", "'@SUM(A1)"} <= {*frame["source"], *frame["target"]}
     assert browser.complaints() == []
     assert browser.requests() == []
+
+
+def test_arrows_and_common_effects_are_drawn_and_told(browser, directed, tmp_path):
+    (tmp_path / "report.html").write_text(report_html(directed), encoding="utf-8")
+    browser.open(tmp_path / "report.html")
+    ways = [browser.js(f"return gpm.cy.edges('.{name}').length") for name in ("forth", "back", "shared")]
+    assert ways == [3, 0, 1]
+    assert "direction known" in browser.text("legend")
+    assert "causes of a common effect" in browser.text("legend")
+    assert "direction open" not in browser.text("legend")
+    browser.js("gpm.choose(gpm.pairs.find((pair) => pair.rests.kind === 'co-parents'))")
+    assert "only a common effect: <c>" in browser.text("panel")
+    assert browser.complaints() == []

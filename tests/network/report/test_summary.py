@@ -219,3 +219,21 @@ def test_a_hundred_thousand_variables_do_not_embed_themselves():
     page = report_html(large(100_000, 150_000))
     assert len(page) < 3_000_000
     assert "100,000 variables" in page
+
+
+def test_directions_are_said(directed):
+    data = summarise(directed)
+    rests = {
+        frozenset((data["nodes"]["name"][a], data["nodes"]["name"][b])): said
+        for a, b, said in zip(data["pairs"]["a"], data["pairs"]["b"], data["pairs"]["rests"], strict=True)
+    }
+    assert rests[frozenset(("a", "b"))]["words"] == "No arrow joins them, only a common effect: <c>."
+    assert rests[frozenset(("a", "<c>"))]["direction"] == "->"
+    assert "a stands before <c>" in rests[frozenset(("a", "<c>"))]["words"]
+    assert rests[frozenset(("a", "b"))]["evidence"] == 12.5
+    assert [edge["link"] for edge in data["headline"]["strongest"]] == ["→", "→", "→", "—"]
+    page = report_html(directed)
+    assert "it is a cause only if" in page
+    assert "about cause, nor about direction" not in page
+    assert "<c>" not in page
+    assert not summarise(replace(directed, directions=None))["causal"]

@@ -31,8 +31,9 @@ MOST_CELLS = 1_200_000
 """Grid points of all shapes together; the strongest pairs get theirs."""
 MOST_IN_MATRIX = 150
 MOST_TEXT = 1000
-MOST_EFFECTS = 4
 """Names and notes longer than this are cut: they come from the data and may be books."""
+MOST_EFFECTS = 4
+"""Common effects of a pair that are named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +79,8 @@ def node_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
     where = layout(len(shown.nodes), first, second)
     group = np.zeros(len(shown.nodes), dtype=np.intp)
     joined = list(zip(first.tolist(), second.tolist(), strict=True))
-    for label, members in enumerate(communities(len(shown.nodes), joined, weight.tolist())):
-        group[list(members)] = label
+    for number, members in enumerate(communities(len(shown.nodes), joined, weight.tolist())):
+        group[list(members)] = number
     names = [network.names[at] for at in shown.nodes]
     known = {column.name: column for column in network.facts.schema or ()}
     columns = [known.get(name) for name in names]

@@ -48,7 +48,7 @@
         },
       },
       { selector: "edge", style: { width: "data(width)", "line-color": edgeColour, "curve-style": "straight", opacity: 0.8, "overlay-opacity": 0 } },
-      { selector: "edge.shared", style: { "line-style": "dotted", opacity: 0.7 } },
+      { selector: "edge.shared", style: { "line-style": "dashed", "line-dash-pattern": [2, 7], "line-cap": "round", opacity: 0.8 } },
       { selector: "edge.forth", style: { "target-arrow-shape": "triangle", "target-arrow-color": edgeColour, "arrow-scale": 1.3 } },
       { selector: "edge.back", style: { "source-arrow-shape": "triangle", "source-arrow-color": edgeColour, "arrow-scale": 1.3 } },
       { selector: "edge.near", style: { "line-style": "dashed", "line-dash-pattern": [7, 5], opacity: 0.6 } },

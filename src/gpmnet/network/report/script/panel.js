@@ -88,7 +88,7 @@
       { class: "welcome" },
       el("li", {}, "Choose a node for its Markov blanket: the variables that tell all there is to tell about it."),
       el("li", {}, "Choose an edge for the shape of its dependence: which values go together, and how sure that is."),
-      el("li", {}, "Move the cutoff: to the right, pairs that came close appear as dashed lines."),
+      gpm.data.cutoff && el("li", {}, "Move the cutoff: to the right, pairs that came close appear as dashed lines."),
       el("li", {}, "Drag nodes, zoom with the wheel or two fingers, find a variable by its name."),
     ),
     el("p", { class: "muted" }, "Wide lines are strong. The tables below hold the same, for the keyboard and for reading aloud."),
