@@ -25,7 +25,7 @@ class DeepOptions(Training):
     held_out : float
         Share of the rows, at most 0.9, that decides when to stop and which penalty is best.
     base : {"pairwise", "normal"} or BaseFamily
-        What the deep energy is added to, a word of `gpmnet.energies.BASES` or a part: a sparse pairwise family, so that
+        What the deep energy is added to, a word of ``gpmnet.energies.BASES`` or a part: a sparse pairwise family, so that
         it only has to learn what pairs cannot say, or independent variables alone, as published.
     lam : float or None
         Lambda in units of a gradient's noise, at which a pair of independent variables has about one chance in

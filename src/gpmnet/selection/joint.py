@@ -121,12 +121,12 @@ def joint_hypotheses(
 
     Parameters
     ----------
-    close : pairs of variables
+    close : iterable of (int, int)
         Those that came close in the search, the closest first: only a variable with a member among them may depend on
         a group.
-    edges : pairs of variables
+    edges : iterable of (int, int)
         A variable that has an edge into a group, or a near-copy of which has one, is not tested against it,
-    forbidden : pairs of variables
+    forbidden : iterable of (int, int)
         nor one that may not have an edge with a member.
 
     Examples

@@ -207,7 +207,7 @@ class Confounded(Simulator):
     """Draw x and y that are independent given z1, ..., zk: x -- y is no edge, however dependent they are.
 
     The columns are x, y, the k confounders of a law and, to make up d, free columns of noise. Most laws have
-    ``x = f(z) + noise, y = g(z) + noise`` with normal z and noise; `gpmnet.simulate.confounded.LAWS` has them all:
+    ``x = f(z) + noise, y = g(z) + noise`` with normal z and noise; ``gpmnet.simulate.confounded.LAWS`` has them all:
 
     - curves, products, maxima, thresholds and steps of one to four confounders;
     - shared scales, ties, counts, many zeros, heavy tails;
@@ -224,7 +224,7 @@ class Confounded(Simulator):
     Parameters
     ----------
     law : str
-        One of `LAWS`.
+        One of ``LAWS``.
 
     Examples
     --------

@@ -33,7 +33,7 @@ _LOOKED_AT = 1 << 16  # rows by which products are chosen: enough to see what ma
 
 
 class Choice(NamedTuple):
-    """How large |t| must be, how many products there may be, and how many of low degree are taken in any case."""
+    """How large a t-value must be, how many products there may be, and how many of low degree are taken in any case."""
 
     least_t: float
     most: int
