@@ -38,7 +38,7 @@ class Prices(Part):
     linear: float = 0.5
     first: float = 1.0
     bent: float = 1.0
-    noise: float = 0.002
+    noise: float = 1e-4
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -110,8 +110,14 @@ class DagEngine(Engine):
         super().__post_init__()
         check_type(self, "options", DagOptions)
 
+    @property
+    def most_rows(self) -> int | None:
+        """How many rows it looks at: as many as the tests that are its second opinion."""
+        return self.options.local.most_rows
+
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
         """Return about how many bytes a fit needs: what the local engine needs, and the moments of all columns."""
+        n_rows = n_rows if self.most_rows is None else min(n_rows, self.most_rows)
         local = LocalEngine(self.options.local).memory(n_rows, n_levels)
         return local + score_memory(n_rows, n_levels, self.options.score)
 
