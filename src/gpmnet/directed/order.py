@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpmnet.directed.backward import backward, topological
+from gpmnet.directed.cpdag import CPDAG
 from gpmnet.directed.grow_shrink import ParentSets
 from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.score import FamilyScore, Ints, Parents
@@ -42,6 +43,13 @@ class Ordered:
     score: float
     sweeps: int = 0
 
+    def graph_class(self, names: Sequence[str], knowledge: Knowledge) -> CPDAG:
+        """Return the class of the graph: of those graphs that agree with what was known beforehand."""
+        dag = np.zeros((len(self.parents),) * 2, dtype=bool)
+        for child, of_child in enumerate(self.parents):
+            dag[list(of_child), child] = True
+        return CPDAG.from_dag(dag, names, knowledge.arrows(dag | dag.T))
+
 
 class OrderSearch:
     """Searches orders of the variables of a score.
@@ -65,7 +73,7 @@ class OrderSearch:
     ) -> None:
         self._score, d = score, score.d
         self._d = d
-        self._knowledge = knowledge or Knowledge(d)
+        self._knowledge = knowledge or Knowledge([f"x{v}" for v in range(1, d + 1)])
         apart = {v: never for v in range(d) if (never := self._knowledge.apart(v))}
         self._sets, possible = [], np.zeros((d, d), dtype=bool)
         for child in range(d):
