@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from gpmnet import __version__
-from gpmnet.engines import ENGINES
 from gpmnet.directed.knowledge import position_pairs, position_tiers
+from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Description, Engine, Found, Problem, check_fits, looked_at
 from gpmnet.engines.decide import BY_SCORE, cautions_of, decide
 from gpmnet.errors import CollinearWarning, InputError, quote, with_article
@@ -317,7 +317,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         encoded, skipped = looked_at(table, engine, seed)
         tiers = position_tiers(names, name_tiers(self.tiers), twins)
         alpha = cutoff.value if cutoff.of == "p" else 0.0
-        return Problem(encoded, forbidden, required, known[2], tiers, alpha, seed, self.device, progress), skipped
+        return Problem(
+            encoded, forbidden, required, known[2], tiers, alpha, seed, self.device, progress
+        ), skipped
 
     def _check(self, engine: Engine, origin: Any) -> None:
         """Raise where a parameter is wrong, or is one that the engine has no use for."""

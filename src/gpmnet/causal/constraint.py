@@ -133,7 +133,9 @@ def arrows_of(knowledge: Knowledge | None, names: tuple[str, ...]) -> Knowledge:
     """Return what is known, for a search that keeps arrows and tiers only."""
     known = known_of(knowledge, names)
     if known.has_pairs:
-        raise InputError("PC and GES take arrows and tiers; pairs that are joined or apart are for the search over orders")
+        raise InputError(
+            "PC and GES take arrows and tiers; pairs that are joined or apart are for the search over orders"
+        )
     return known
 
 

@@ -33,7 +33,9 @@ def causal(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `gpmnet fit` wrote.")],
     table: TablePath,
     reading: Reading,
-    method: Annotated[str, typer.Option(help="pc (tests), ges (a score) or boss (a score, over orders).")] = "pc",
+    method: Annotated[
+        str, typer.Option(help="pc (tests), ges (a score) or boss (a score, over orders).")
+    ] = "pc",
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Folder of the results; DIR unless given."),
@@ -109,7 +111,9 @@ def _knowledge(table: Table, require: Path | None, forbid: Path | None, tiers: P
     from gpmnet.causal import Knowledge
 
     arrows, forbidden = (read_pairs(path) or () for path in (require, forbid))
-    return Knowledge.from_names(table.names, arrows, forbidden, read_tiers(tiers) or (), table.schema.duplicates)
+    return Knowledge.from_names(
+        table.names, arrows, forbidden, read_tiers(tiers) or (), table.schema.duplicates
+    )
 
 
 def _search(

@@ -89,9 +89,7 @@ class CPDAG(Frozen):
         self._check()
 
     @classmethod
-    def from_dag(
-        cls, adjacency: ArrayLike, names: Sequence[str], certain: BoolMatrix | None = None
-    ) -> Self:
+    def from_dag(cls, adjacency: ArrayLike, names: Sequence[str], certain: BoolMatrix | None = None) -> Self:
         """Return the class of a directed graph without cycles; entry (i, j) of its matrix says i -> j.
 
         `certain`, of the same shape, are arrows of it that are known: the class is that of the graphs that have them.

@@ -119,7 +119,9 @@ class Knowledge:
     def _check_pairs(self, never: BoolMatrix) -> None:
         both = np.argwhere(self._joined & never & never.T)
         if len(both):
-            raise InputError(f"the pair {self._quote(*both[0])} is both forbidden and required; take one of these away")
+            raise InputError(
+                f"the pair {self._quote(*both[0])} is both forbidden and required; take one of these away"
+            )
 
     def _check_arrows(self, never: BoolMatrix) -> None:
         both = np.argwhere(self.required & never)

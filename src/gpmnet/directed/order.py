@@ -20,8 +20,8 @@ from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.score import FamilyScore, Ints, Parents
 from gpmnet.progress import Progress, silent
 
-_EPSILON = 1e-9
-"""A move must gain more than what sums lose in the last digits."""
+_EPSILON, _RELATIVE = 1e-9, 1e-12
+"""A move must gain more than what sums lose in the last digits, or two moves could undo each other for ever."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ class OrderSearch:
                 smaller = topological(backward(self._score, found.parents))
                 again = self.improve(self._knowledge.sorted(smaller), progress, note)
                 sweeps += again.sweeps
-                if again.score <= found.score + _EPSILON:
+                if not _better(again.score, found.score):
                     break
                 found = again
-            if best is None or found.score > best.score + _EPSILON:
+            if best is None or _better(found.score, best.score):
                 best = found
         assert best is not None
         return Ordered(best.order, best.parents, best.score, sweeps)
@@ -145,7 +145,7 @@ class OrderSearch:
         own = self._own(variable, position, low, high)
         total[low : high + 1] += own
         best = low + int(np.argmax(total[low : high + 1]))
-        if total[best] <= total[now] + _EPSILON:
+        if not _better(total[best], total[now]):
             best = now
         order.insert(best, variable)
         return best != now
@@ -158,6 +158,10 @@ class OrderSearch:
             fresh = at == low or at in behind
             found.append(self._sets[variable](position, at)[0] if fresh else found[-1])
         return found
+
+
+def _better(score: float, than: float) -> bool:
+    return bool(score > than + _EPSILON + _RELATIVE * abs(than))
 
 
 def _positions(order: Sequence[int], size: int | None = None) -> list[int]:
