@@ -59,11 +59,8 @@ print("either way:", found.graph.reversible)
 # %%
 # What we know decides it: nothing here acts on the season.
 
-known = pc(
-    model.table_,
-    model.network_,
-    knowledge=Knowledge(tiers=[["season"], ["rain", "sprinkler", "water", "slips"]]),
-)
+tiers = [["season"], ["rain", "sprinkler", "water", "slips"]]
+known = pc(model.table_, model.network_, knowledge=Knowledge.from_names(model.table_.names, tiers=tiers))
 print("with knowledge:", known.graph.compelled)
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from gpmnet import __version__
+from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Description, Engine, Found, Problem, check_fits, looked_at
 from gpmnet.engines.decide import BY_SCORE, cautions_of, decide
@@ -27,15 +28,12 @@ from gpmnet.network.joint import group_caution
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.parallel import check_n_jobs, limited_threads
 from gpmnet.parameters import (
-    arrow_positions,
     check_device,
     least_strength,
     name_pairs,
     name_tiers,
-    positions,
     seed_of,
     share,
-    tier_positions,
 )
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
@@ -306,20 +304,22 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     ) -> tuple[Problem, tuple[str, ...]]:
         """Return what the engine is given, and a note if these are not all rows."""
         forbid, require, arrows = (name_pairs(name, getattr(self, name)) for name in _PAIRS)
-        forbidden, required = positions(table, forbid), positions(table, require)
+        names, twins = table.names, table.schema.duplicates
+        known = [
+            np.array(position_pairs(names, given, twins), dtype=np.intp).reshape(-1, 2)
+            for given in (forbid, require, arrows)
+        ]
+        forbidden, required = (np.unique(np.sort(pairs, axis=1), axis=0) for pairs in known[:2])
         both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
         if both:
             a, b = (table.names[at] for at in min(both))
             raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
         encoded, skipped = looked_at(table, engine, seed)
-        constraints = (
-            forbidden,
-            required,
-            arrow_positions(table, arrows),
-            tier_positions(table, name_tiers(self.tiers)),
-        )
+        tiers = position_tiers(names, name_tiers(self.tiers), twins)
         alpha = cutoff.value if cutoff.of == "p" else 0.0
-        return Problem(encoded, *constraints, alpha, seed, self.device, progress), skipped
+        return Problem(
+            encoded, forbidden, required, known[2], tiers, alpha, seed, self.device, progress
+        ), skipped
 
     def _check(self, engine: Engine, origin: Any) -> None:
         """Raise where a parameter is wrong, or is one that the engine has no use for."""

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from gpmnet.errors import InputError, quote
-from gpmnet.table import Table
 
 
 def share(name: str, value: Any) -> float:
@@ -96,23 +94,6 @@ def _is_pair(pair: Any) -> bool:
     return _is_collection(pair) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
 
 
-def positions(table: Table, pairs: list[tuple[str, str]]) -> NDArray[np.intp]:
-    """Return pairs of names as positions among a table's variables, the smaller first: (m, 2)."""
-    found = np.sort(arrow_positions(table, pairs), axis=1)
-    return np.unique(found, axis=0)
-
-
-def arrow_positions(table: Table, arrows: list[tuple[str, str]]) -> NDArray[np.intp]:
-    """Return pairs of names as positions among a table's variables, in their order: (m, 2)."""
-    found = []
-    for a, b in arrows:
-        ends = _position(table, a, "the edge"), _position(table, b, "the edge")
-        if a == b:
-            raise InputError(f"{quote(a)} cannot have an edge with itself")
-        found.append(ends)
-    return np.array(found, dtype=np.intp).reshape(-1, 2)
-
-
 def name_tiers(given: Any) -> list[list[str]]:
     """Return the parameter tiers: a sequence of collections of names, the earliest first, or None.
 
@@ -128,32 +109,4 @@ def name_tiers(given: Any) -> list[list[str]]:
         raise InputError(
             f"tiers must be a list of lists of names, as in [['age', 'sex'], ['smoking']]; got {quote(given)}"
         )
-    found = [[str(name) for name in tier] for tier in tiers]
-    names = [name for tier in found for name in tier]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{quote(name)} is in the tiers twice")
-    return found
-
-
-def tier_positions(table: Table, tiers: list[list[str]]) -> tuple[int | None, ...] | None:
-    """Return the tier of each of a table's variables; None of those in no tier, and of all if there are none."""
-    if not tiers:
-        return None
-    found: list[int | None] = [None] * len(table.names)
-    for number, tier in enumerate(tiers):
-        for name in tier:
-            found[_position(table, name, "the tier")] = number
-    return tuple(found)
-
-
-def _position(table: Table, name: str, what: str) -> int:
-    twin = table.schema.duplicates
-    if name in twin:
-        raise InputError(
-            f"{quote(name)} is a duplicate of {quote(twin[name])} and is not fitted; "
-            f"name {what} with {quote(twin[name])}"
-        )
-    if name not in table.names:
-        raise InputError(f"no variable {quote(name)} for {what} that is forbidden, required or known")
-    return table.names.index(name)
+    return [[str(name) for name in tier] for tier in tiers]

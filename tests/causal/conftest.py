@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from gpmnet.causal.knowledge import Knowledge
+from gpmnet.causal import Knowledge
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def names():
 @pytest.fixture
 def nothing_known(names):
     def _known(d):
-        return Knowledge().matrices(names(d))
+        return Knowledge(names(d))
 
     return _known
 

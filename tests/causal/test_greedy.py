@@ -77,7 +77,7 @@ def test_knowledge_is_honoured(seed, random_dag, names):
     order[list(topological(dag))] = np.arange(d)
     tiers = [[name[k] for k in range(d) if order[k] < 4], [name[k] for k in range(d) if order[k] >= 4]]
     found = search(
-        exact_score(dag, seed), name, moralise(dag).toarray(), Knowledge(tiers=tiers).matrices(name)
+        exact_score(dag, seed), name, moralise(dag).toarray(), Knowledge.from_names(name, tiers=tiers)
     )
     assert np.array_equal(found.graph.skeleton, dag | dag.T)
     assert not (found.graph.directed & ~dag).any()
@@ -89,7 +89,7 @@ def test_wrong_knowledge_is_honoured_too(names):
     dag = np.zeros((3, 3), dtype=bool)
     dag[0, 2] = dag[1, 2] = True
     name = names(3)
-    known = Knowledge([("v2", "v0")], [("v1", "v2"), ("v2", "v1")]).matrices(name)
+    known = Knowledge.from_names(name, [("v2", "v0")], [("v1", "v2"), ("v2", "v1")])
     found = search(exact_score(dag, 0), name, None, known)
     assert found.graph.directed[2, 0]
     assert not found.graph.skeleton[1, 2]

@@ -76,6 +76,20 @@ def test_ges_takes_the_score_that_fits_the_columns(gpmnet, tmp_path, frame):
     assert {"cpdag.json", "arcs.csv", "network.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
 
 
+def test_boss_takes_any_kinds_of_columns(gpmnet, fitted, tmp_path):
+    (tmp_path / "tiers.csv").write_text('smoker,"age, years"\ncough\n', encoding="utf-8")
+    code, out, err = gpmnet(
+        "causal", fitted / "out", fitted / "table.csv", "--method", "boss", "-o", tmp_path / "new",
+        "--tiers", tmp_path / "tiers.csv",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert "smoker -> lung" in out
+    assert arcs(tmp_path / "new" / "arcs.csv")[1:] == [
+        ["smoker", "lung", "compelled"], ["age, years", "lung", "compelled"], ["lung", "cough", "compelled"],
+    ]  # fmt: skip
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["arcs.csv", "cpdag.json"]
+
+
 def refused(answer):
     code, out, err = answer
     assert (code, out) == (2, "")
@@ -88,7 +102,7 @@ def test_bad_input_is_one_line(gpmnet, fitted, tmp_path):
     (tmp_path / "cycle.csv").write_text("smoker,cough\ncough,smoker\n")
     (tmp_path / "tiers.csv").write_text("smoker,nobody\n")
     (tmp_path / "one.csv").write_text("smoker\n")
-    assert "--method must be one of pc, ges" in refused(gpmnet("causal", *good, "--method", "boss"))
+    assert "--method must be one of pc, ges, boss" in refused(gpmnet("causal", *good, "--method", "fci"))
     assert "--alpha needs --method pc" in refused(
         gpmnet("causal", *good, "--method", "ges", "--alpha", "0.1")
     )
@@ -98,7 +112,7 @@ def test_bad_input_is_one_line(gpmnet, fitted, tmp_path):
         gpmnet("causal", *good, "--method", "ges", "--score", "gaussian")
     )
     assert "make a cycle" in refused(gpmnet("causal", *good, "--require", tmp_path / "cycle.csv"))
-    assert "tiers: no variable is called 'nobody'" in refused(
+    assert "no variable 'nobody' for the tier" in refused(
         gpmnet("causal", *good, "--tiers", tmp_path / "tiers.csv")
     )
     assert "two names are expected" in refused(gpmnet("causal", *good, "--forbid", tmp_path / "one.csv"))

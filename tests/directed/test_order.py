@@ -8,7 +8,7 @@ import pytest
 
 from gpmnet.directed.cpdag import CPDAG
 from gpmnet.directed.directions import Directions, moral_edges
-from gpmnet.directed.knowledge import ImpossibleError, Knowledge
+from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.order import OrderSearch
 from gpmnet.directed.score import FamilyScore
 from gpmnet.errors import InputError
@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_graph():
 def test_what_is_known_is_kept():
     chain = np.zeros((4, 4), dtype=bool)
     chain[0, 1] = chain[1, 2] = chain[2, 3] = True
-    known = Knowledge(4, arrows=[(1, 0)], joined=[(0, 3)], apart=[(2, 3)], tiers=[None, 1, 0, None])
+    known = Knowledge("abcd", arrows=[(1, 0)], joined=[(0, 3)], apart=[(2, 3)], tiers=[None, 1, 0, None])
     found = as_matrix(OrderSearch(Oracle(chain), known)(0).parents)
     assert found[1, 0]
     assert found[2, 1]  # the earlier tier is the cause
@@ -98,27 +98,11 @@ def test_a_later_tier_is_no_ancestor_either():
     """Variable 1, of the later tier, must not act on 0 over 2, which is in no tier."""
     arrows = np.zeros((3, 3), dtype=bool)
     arrows[1, 2] = arrows[2, 0] = True
-    known = Knowledge(3, tiers=[0, 1, None])
+    known = Knowledge("abc", tiers=[0, 1, None])
     graph = nx.from_numpy_array(
         as_matrix(OrderSearch(Oracle(arrows), known)(0).parents).astype(int), create_using=nx.DiGraph
     )
     assert 1 not in nx.ancestors(graph, 0)
-
-
-@pytest.mark.parametrize(
-    "known",
-    [
-        {"arrows": [(0, 1), (1, 2), (2, 0)]},
-        {"arrows": [(1, 0)], "tiers": [0, 1, None]},
-        {"arrows": [(1, 2), (2, 0)], "tiers": [0, 1, None]},
-        {"arrows": [(0, 1)], "apart": [(0, 1)]},
-        {"joined": [(0, 1)], "apart": [(1, 0)]},
-        {"arrows": [(0, 2), (1, 2)], "apart": [(0, 1)]},
-    ],
-)
-def test_contradictions_are_refused(known):
-    with pytest.raises(ImpossibleError):
-        Knowledge(3, **known)
 
 
 def test_candidates_and_the_number_of_parents_are_limits():

@@ -102,7 +102,7 @@ class PcKci(PcAll):
         options = PCOptions(
             self.alpha, CITest(table).most_members, self.colliders
         )  # the sets that ours may have
-        return search(test, table.names, options, None, Knowledge().matrices(table.names))
+        return search(test, table.names, options, None, Knowledge(table.names))
 
 
 @dataclass(kw_only=True, eq=False)

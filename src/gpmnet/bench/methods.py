@@ -75,8 +75,21 @@ def build_engine(**options: Any) -> Any:
     return GPM(**options)
 
 
+def build_dag_engine(random_state: int, **options: Any) -> Any:
+    """Return a `GPM` estimator with the dag engine; its options are those of `DagOptions`."""
+    from gpmnet.engines.dag import DagOptions
+    from gpmnet.estimator import GPM
+
+    return GPM(engine="dag", options=DagOptions(**options), random_state=random_state)
+
+
 def _engine(name: str, summary: str, **options: Any) -> Method:
     return Method(name, summary, build_engine, {"fdr": 0.05} | options, "gpmnet.estimator", has_p_values=True)
+
+
+def _dag_engine(name: str, summary: str, **options: Any) -> Method:
+    """Return a method without a false-discovery rate, which means nothing to a score, nor p-values of other pairs."""
+    return Method(name, summary, build_dag_engine, options, "gpmnet.engines.dag")
 
 
 def _directions(kind: type[Directions]) -> Method:
@@ -92,6 +105,8 @@ _ENGINES = (
     _engine("gpm-deep-adaptive", "The deep engine, adaptive l1 penalty.", engine="deep", penalty="adaptive"),
     _engine("gpm-deep-scad", "The deep engine, SCAD penalty.", engine="deep", penalty="scad"),
     _engine("gpm-deep-mcp", "The deep engine, MCP penalty.", engine="deep", penalty="mcp"),
+    _dag_engine("gpm-dag", "The dag engine: the moral graph of the best directed graph.", drop_fill_in=False),
+    _dag_engine("gpm-dag-tested", "The dag engine without edges that the test rejects.", drop_fill_in=True),
 )
 
 METHODS: dict[str, Method] = {

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 
 from gpmnet import metrics
 from gpmnet.bench.task import Problem
-from gpmnet.causal import CPDAG, Discovery
+from gpmnet.causal import CPDAG
 from gpmnet.graphs import undirected
 from gpmnet.network import MarkovNetwork
 
@@ -52,17 +52,19 @@ def score(problem: Problem, model: Any) -> dict[str, float]:
             "f1_visible": visible["f1"],
         }
     if problem.dag is not None and hasattr(model, "discovery_"):
-        measures |= directions(problem, model.discovery_)
+        measures |= directions(problem, model.discovery_.graph)
+        measures["n_evaluations"] = model.discovery_.n_evaluations
+    elif problem.dag is not None and hasattr(model, "dag_"):
+        measures |= directions(problem, model.dag_)
     return measures
 
 
-def directions(problem: Problem, found: Discovery) -> dict[str, float]:
+def directions(problem: Problem, graph: CPDAG) -> dict[str, float]:
     """Return how near a class of directed graphs is to the true one: who is adjacent, and the compelled arrows.
 
     F1 of the arrows counts those that are compelled in both; 1 where neither has any.
     """
     truth = CPDAG.from_dag(problem.dag.toarray(), problem.names)  # type: ignore[union-attr]
-    graph = found.graph
     at = [problem.names.index(name) for name in graph.names]
     arrows, adjacent = (np.zeros((len(problem.names),) * 2, dtype=bool) for _ in range(2))
     arrows[np.ix_(at, at)], adjacent[np.ix_(at, at)] = graph.directed, graph.skeleton
@@ -70,7 +72,6 @@ def directions(problem: Problem, found: Discovery) -> dict[str, float]:
     return {
         "f1_skeleton": metrics.f1(truth.skeleton, adjacent),
         "f1_arrows": 2 * int((truth.directed & arrows).sum()) / either if either else 1.0,
-        "n_evaluations": found.n_evaluations,
     }
 
 

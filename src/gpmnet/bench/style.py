@@ -26,6 +26,8 @@ class Look:
 
 LOOKS = {
     "gpm": Look("GPM (local)", RED, "o"),
+    "gpm-dag": Look("GPM (dag)", PURPLE, "s"),
+    "gpm-dag-tested": Look("GPM (dag), tested", PURPLE, "v", "--"),
     "gpm-deep": Look("GPM (deep)", BLUE, "s"),
     "gpm-deep-l1": Look("GPM (deep), l1", ORANGE, "v"),
     "gpm-deep-adaptive": Look("GPM (deep), adaptive l1", GREEN, "^"),

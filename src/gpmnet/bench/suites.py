@@ -14,7 +14,7 @@ from gpmnet.simulate.base import ALL_KINDS
 from gpmnet.simulate.confounded import LAWS
 
 SMALL = tuple(range(4, 21, 2))
-ENGINES = ("gpm", "gpm-deep")
+ENGINES = ("gpm", "gpm-deep", "gpm-dag")
 PAPER = ("glasso", "npn", "kci", "gs", "sing")
 RIVALS = ("pc-rcit", "hc")
 
@@ -87,7 +87,7 @@ SUITES: dict[str, Suite] = {
     "fig3": Suite(
         "Running time on large graphs: Butterfly continuous, d = 250..5000 step 250 and 10,000, n = 1000.",
         (Grid("butterfly", ("continuous",), (*range(250, 5001, 250), 10_000), seeds=1),),
-        (*ENGINES, "glasso", "npn"),
+        ("gpm", "gpm-deep", "glasso", "npn"),
         fdr=0.001,
     ),
     "n10000": Suite(
@@ -122,6 +122,14 @@ SUITES: dict[str, Suite] = {
         ),
         (*ENGINES, "partial-corr", "glasso", "glasso-ebic", "npn", "npn-ebic"),
     ),
+    "grids": Suite(
+        "Laws of no directed graph: Gaussian grid 5 x 5, Ising grid 4 x 4; n = 1000: fill-in edges.",
+        (
+            Grid("gaussian-grid", ("continuous",), (25,), seeds=20),
+            Grid("ising", ("discrete",), (16,), seeds=20),
+        ),
+        ("gpm", "gpm-dag", "gpm-dag-tested"),
+    ),
     "parity": Suite(
         "No pairwise signal: parity of three, of five and of blocks of three, and products; n = 2000.",
         (
@@ -149,7 +157,7 @@ SUITES: dict[str, Suite] = {
         "Random directed graphs, three kinds, d = 10, 20 and 50, n = 1000: directions inside the network and without it.",
         (Grid("dag", ALL_KINDS, (10, 20, 50), seeds=10),),
         ("pc-inside", "pc-inside-separator", "pc-all", "ges-inside", "ges-all", "ges-gs-inside", "gs", "pc-kci", "pc-rcit",
-         "gpm"),
+         "gpm", "gpm-dag"),
         fdr=0.05,
         fewer_seeds={"pc-kci": 2, "ges-gs-inside": 2, "gs": 2},
     ),

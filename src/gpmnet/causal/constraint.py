@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gpmnet.causal.knowledge import Knowledge, KnownArrows
 from gpmnet.causal.orient import oriented
 from gpmnet.causal.skeleton import (
     Limits,
@@ -21,6 +20,7 @@ from gpmnet.causal.skeleton import (
 )
 from gpmnet.checks import check_choice, check_number
 from gpmnet.directed.cpdag import CPDAG
+from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.meek import BoolMatrix, Collider
 from gpmnet.errors import InputError, quote_all
 from gpmnet.network import MarkovNetwork
@@ -113,10 +113,30 @@ def pc(
     (('a', 'c'), ('b', 'c'))
     """
     test, options = CITest.of(data), options or PCOptions()
-    known = (knowledge or Knowledge()).matrices(test.names)
+    known = arrows_of(knowledge, test.names)
     start = None if network is None else inside(network, test.names)
     most = test.most_members if options.most_given is None else options.most_given
     return search(test.p_values, test.names, options.with_params(most_given=most), start, known, progress)
+
+
+def known_of(knowledge: Knowledge | None, names: tuple[str, ...]) -> Knowledge:
+    """Return what is known of some variables, or raise where it was said of others."""
+    if knowledge is not None and knowledge.names != names:
+        raise InputError(
+            f"what is known is about {quote_all(knowledge.names)}, the table has {quote_all(names)}; "
+            "use Knowledge.from_names with the names of the table"
+        )
+    return knowledge or Knowledge(names)
+
+
+def arrows_of(knowledge: Knowledge | None, names: tuple[str, ...]) -> Knowledge:
+    """Return what is known, for a search that keeps arrows and tiers only."""
+    known = known_of(knowledge, names)
+    if known.has_pairs:
+        raise InputError(
+            "PC and GES take arrows and tiers; pairs that are joined or apart are for the search over orders"
+        )
+    return known
 
 
 def inside(network: MarkovNetwork, names: tuple[str, ...]) -> BoolMatrix:
@@ -138,7 +158,7 @@ def search(
     names: tuple[str, ...],
     options: PCOptions,
     start: BoolMatrix | None,
-    known: KnownArrows,
+    known: Knowledge,
     progress: Progress = silent,
 ) -> Discovery:
     """Return what PC finds with any test, starting from the graph `start` (d, d) or from the complete one."""

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gpmnet.causal.constraint import Discovery, inside
+from gpmnet.causal.constraint import Discovery, arrows_of, inside
 from gpmnet.causal.generalised_score import GeneralisedScore
-from gpmnet.causal.knowledge import Knowledge, KnownArrows
-from gpmnet.causal.orient import agreeing, class_with_knowledge
+from gpmnet.causal.orient import agreeing
 from gpmnet.causal.scores import Cached, GaussianScore, LocalScore
+from gpmnet.directed.cpdag import CPDAG
+from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.meek import BoolMatrix, MixedGraph, close, colliders, extension, with_colliders
 from gpmnet.errors import InputError, quote
 from gpmnet.network import MarkovNetwork
@@ -58,7 +59,7 @@ def ges(
     "High-dimensional consistency in score-based and hybrid structure learning", Annals of Statistics 46 (2018).
     """
     table = load_table(data)
-    known = (knowledge or Knowledge()).matrices(table.names)
+    known = arrows_of(knowledge, table.names)
     start = None if network is None else inside(network, table.names)
     return search(_score(score, table), table.names, start, known, progress)
 
@@ -83,7 +84,7 @@ def search(
     score: LocalScore,
     names: tuple[str, ...],
     allowed: BoolMatrix | None,
-    known: KnownArrows,
+    known: Knowledge,
     progress: Progress = silent,
 ) -> Discovery:
     """Return what the search finds with any score; `allowed` (d, d) is the network, None for no restriction."""
@@ -99,7 +100,7 @@ def search(
                 n_steps += 1
                 progress("search", n_steps, 2 * n_steps)
     certain = known.arrows(state.dag | state.dag.T)
-    return Discovery(class_with_knowledge(names, state.dag, certain), len(state.score.known))
+    return Discovery(CPDAG.from_dag(state.dag, names, certain), len(state.score.known))
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class _Move:
 class _State:
     """The present class of graphs, one of its members, and the moves from it."""
 
-    def __init__(self, score: Cached, allowed: BoolMatrix | None, known: KnownArrows) -> None:
+    def __init__(self, score: Cached, allowed: BoolMatrix | None, known: Knowledge) -> None:
         d = len(known.required)
         self.score = score
         self.known = known

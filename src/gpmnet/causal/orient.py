@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpmnet.causal.knowledge import KnownArrows
 from gpmnet.directed.cpdag import CPDAG
+from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.meek import (
     BoolMatrix,
     Collider,
@@ -22,7 +22,7 @@ from gpmnet.errors import InputError
 
 
 def oriented(
-    names: Sequence[str], skeleton: BoolMatrix, found: Sequence[Collider], known: KnownArrows
+    names: Sequence[str], skeleton: BoolMatrix, found: Sequence[Collider], known: Knowledge
 ) -> tuple[CPDAG, tuple[Collider, ...]]:
     """Return the class of graphs with a skeleton, colliders and known directions, and the contradictions.
 
@@ -58,17 +58,10 @@ def oriented(
     if dag is None:
         dag = forced_extension(directed, undirected)
     here = colliders(dag)
-    return class_with_knowledge(names, dag, certain), tuple(sorted(here ^ set(found)))
+    return CPDAG.from_dag(dag, names, certain), tuple(sorted(here ^ set(found)))
 
 
-def class_with_knowledge(names: Sequence[str], dag: BoolMatrix, certain: BoolMatrix) -> CPDAG:
-    """Return the class of a directed graph, restricted to its members that have some of its arrows."""
-    directed, undirected = close(*with_colliders(dag | dag.T, colliders(dag)))
-    directed = directed | certain
-    return CPDAG(tuple(names), *close(directed, undirected & ~directed & ~directed.T))
-
-
-def agreeing(dag: BoolMatrix, known: KnownArrows) -> BoolMatrix | None:
+def agreeing(dag: BoolMatrix, known: Knowledge) -> BoolMatrix | None:
     """Return a member of the class of a directed graph that agrees with what is known; None if there is none."""
     directed, undirected = close(*with_colliders(dag | dag.T, colliders(dag)))
     if (directed & known.forbidden).any():

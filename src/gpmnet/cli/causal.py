@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpmnet.table import Table
 
 FILES = ("cpdag.json", "arcs.csv")
-METHODS = ("pc", "ges")  # the search over orders joins here, as "boss", with the engine that has it
+METHODS = ("pc", "ges", "boss")
 _MOST = 20
 MEANING = (
     "an arrow is in every directed graph with these independences. It is a cause only if no common cause of two "
@@ -33,7 +33,9 @@ def causal(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `gpmnet fit` wrote.")],
     table: TablePath,
     reading: Reading,
-    method: Annotated[str, typer.Option(help="pc (tests) or ges (a score).")] = "pc",
+    method: Annotated[
+        str, typer.Option(help="pc (tests), ges (a score) or boss (a score, over orders).")
+    ] = "pc",
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Folder of the results; DIR unless given."),
@@ -72,7 +74,7 @@ def causal(
             raise InputError(f"{option} needs --method {needs}")
     network = MarkovNetwork.load(folder)
     loaded = _table(table, network, reading)
-    knowledge = _knowledge(require, forbid, tiers)
+    knowledge = _knowledge(loaded, require, forbid, tiers)
     found = _search(method, loaded, network, {"alpha": alpha, "score": score}, knowledge)
     out = folder if out is None else out
     write(found.graph, out)
@@ -105,21 +107,26 @@ def _table(path: Path, network: MarkovNetwork, reading: Reading) -> Table:
     return load_table(path, missing=policy, **given | {"kinds": kinds | given["kinds"]})
 
 
-def _knowledge(require: Path | None, forbid: Path | None, tiers: Path | None) -> Knowledge:
+def _knowledge(table: Table, require: Path | None, forbid: Path | None, tiers: Path | None) -> Knowledge:
     from gpmnet.causal import Knowledge
 
-    return Knowledge(read_pairs(require) or (), read_pairs(forbid) or (), read_tiers(tiers) or ())
+    arrows, forbidden = (read_pairs(path) or () for path in (require, forbid))
+    return Knowledge.from_names(
+        table.names, arrows, forbidden, read_tiers(tiers) or (), table.schema.duplicates
+    )
 
 
 def _search(
     method: str, table: Table, network: MarkovNetwork, given: dict[str, Any], knowledge: Knowledge
 ) -> Discovery:
-    from gpmnet.causal import PCOptions, ges, pc
+    from gpmnet.causal import PCOptions, boss, ges, pc
 
     with progress_bar() as progress:
         if method == "pc":
             options = PCOptions() if given["alpha"] is None else PCOptions(alpha=given["alpha"])
             return pc(table, network, options=options, knowledge=knowledge, progress=progress)
+        if method == "boss":
+            return boss(table, network, knowledge=knowledge, progress=progress)
         score = given["score"] or ("generalised" if table.is_discrete.any() else "gaussian")
         return ges(table, network, score=score, knowledge=knowledge, progress=progress)
 

@@ -89,12 +89,18 @@ class CPDAG(Frozen):
         self._check()
 
     @classmethod
-    def from_dag(cls, adjacency: ArrayLike, names: Sequence[str]) -> Self:
-        """Return the class of a directed graph without cycles; entry (i, j) of its matrix says i -> j."""
+    def from_dag(cls, adjacency: ArrayLike, names: Sequence[str], certain: BoolMatrix | None = None) -> Self:
+        """Return the class of a directed graph without cycles; entry (i, j) of its matrix says i -> j.
+
+        `certain`, of the same shape, are arrows of it that are known: the class is that of the graphs that have them.
+        """
         arrows = _matrix(adjacency, len(names), "the directed graph")
         if not is_acyclic(arrows):
             raise InputError("CPDAG: the directed graph has a cycle")
-        return cls(tuple(names), *close(*with_colliders(arrows | arrows.T, colliders(arrows))))
+        directed, undirected = with_colliders(arrows | arrows.T, colliders(arrows))
+        if certain is not None:
+            directed = directed | certain
+        return cls(tuple(names), *close(directed, undirected & ~directed & ~directed.T))
 
     @property
     def d(self) -> int:

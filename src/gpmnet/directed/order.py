@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpmnet.directed.backward import backward, topological
+from gpmnet.directed.cpdag import CPDAG
 from gpmnet.directed.grow_shrink import ParentSets
 from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.score import FamilyScore, Ints, Parents
 from gpmnet.progress import Progress, silent
 
-_EPSILON = 1e-9
-"""A move must gain more than what sums lose in the last digits."""
+_EPSILON, _RELATIVE = 1e-9, 1e-12
+"""A move must gain more than what sums lose in the last digits, or two moves could undo each other for ever."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,13 @@ class Ordered:
     parents: tuple[Parents, ...]
     score: float
     sweeps: int = 0
+
+    def graph_class(self, names: Sequence[str], knowledge: Knowledge) -> CPDAG:
+        """Return the class of the graph: of those graphs that agree with what was known beforehand."""
+        dag = np.zeros((len(self.parents),) * 2, dtype=bool)
+        for child, of_child in enumerate(self.parents):
+            dag[list(of_child), child] = True
+        return CPDAG.from_dag(dag, names, knowledge.arrows(dag | dag.T))
 
 
 class OrderSearch:
@@ -65,7 +73,7 @@ class OrderSearch:
     ) -> None:
         self._score, d = score, score.d
         self._d = d
-        self._knowledge = knowledge or Knowledge(d)
+        self._knowledge = knowledge or Knowledge([f"x{v}" for v in range(1, d + 1)])
         apart = {v: never for v in range(d) if (never := self._knowledge.apart(v))}
         self._sets, possible = [], np.zeros((d, d), dtype=bool)
         for child in range(d):
@@ -91,10 +99,10 @@ class OrderSearch:
                 smaller = topological(backward(self._score, found.parents))
                 again = self.improve(self._knowledge.sorted(smaller), progress, note)
                 sweeps += again.sweeps
-                if again.score <= found.score + _EPSILON:
+                if not _better(again.score, found.score):
                     break
                 found = again
-            if best is None or found.score > best.score + _EPSILON:
+            if best is None or _better(found.score, best.score):
                 best = found
         assert best is not None
         return Ordered(best.order, best.parents, best.score, sweeps)
@@ -137,7 +145,7 @@ class OrderSearch:
         own = self._own(variable, position, low, high)
         total[low : high + 1] += own
         best = low + int(np.argmax(total[low : high + 1]))
-        if total[best] <= total[now] + _EPSILON:
+        if not _better(total[best], total[now]):
             best = now
         order.insert(best, variable)
         return best != now
@@ -150,6 +158,10 @@ class OrderSearch:
             fresh = at == low or at in behind
             found.append(self._sets[variable](position, at)[0] if fresh else found[-1])
         return found
+
+
+def _better(score: float, than: float) -> bool:
+    return bool(score > than + _EPSILON + _RELATIVE * abs(than))
 
 
 def _positions(order: Sequence[int], size: int | None = None) -> list[int]:

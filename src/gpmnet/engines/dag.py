@@ -14,15 +14,12 @@ from torch import Tensor
 from gpmnet.checks import check_number, check_type
 from gpmnet.columns.features import build_features
 from gpmnet.directed.build import ScoreOptions, build_score, score_memory
-from gpmnet.directed.cpdag import CPDAG
 from gpmnet.directed.directions import Directions, MoralEdge, moral_edges
-from gpmnet.directed.knowledge import ImpossibleError, Knowledge
-from gpmnet.directed.meek import close, colliders, with_colliders
+from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.order import OrderSearch
-from gpmnet.directed.score import Ints, Parents
+from gpmnet.directed.score import Ints
 from gpmnet.engines.base import Engine, Joint, Problem
 from gpmnet.engines.local import LocalEngine, LocalFound, LocalOptions, Searched
-from gpmnet.errors import InputError, quote_all
 from gpmnet.nodes.models import NodeFitter
 from gpmnet.parts import Part
 from gpmnet.searching.screen import candidate_lists
@@ -134,7 +131,7 @@ class DagEngine(Engine):
         edges = moral_edges(score, found.parents)
         searched = self._searched(problem, edges)
         tests = LocalEngine(o.local).test_pairs(searched, problem.progress)
-        graph = graph_class(found.parents, problem)
+        graph = found.graph_class(problem.encoded.names, knowledge)
         log_p = tests.log_p.cpu().numpy()
         kept = (log_p <= np.log(o.alpha_fill_in)) if o.drop_fill_in else np.ones(len(edges), dtype=bool)
         if o.drop_fill_in and d:
@@ -187,35 +184,13 @@ class DagEngine(Engine):
 
 def known(problem: Problem) -> Knowledge:
     """Return what is known of the graph beforehand, or raise saying which variables contradict each other."""
-    try:
-        pairs = (_tuples(pairs) for pairs in (problem.arrows, problem.required, problem.forbidden))
-        arrows, joined, apart = pairs
-        return Knowledge(problem.d, arrows, joined, apart, problem.tiers)
-    except ImpossibleError as error:
-        names = quote_all([problem.encoded.names[at] for at in error.variables])
-        raise InputError(
-            f"arrows, tiers, forbidden and required pairs contradict each other at {names}; "
-            "no directed graph without cycles agrees with them"
-        ) from None
+    pairs = (_tuples(pairs) for pairs in (problem.arrows, problem.required, problem.forbidden))
+    arrows, joined, apart = pairs
+    return Knowledge(problem.encoded.names, arrows, joined=joined, apart=apart, tiers=problem.tiers)
 
 
 def _tuples(pairs: NDArray[np.intp]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairs.tolist()]
-
-
-def graph_class(parents: Sequence[Parents], problem: Problem) -> CPDAG:
-    """Return the class of a directed graph: of those graphs that agree with what was known beforehand."""
-    arrows = np.zeros((problem.d,) * 2, dtype=bool)
-    for child, of_child in enumerate(parents):
-        arrows[list(of_child), child] = True
-    sure = np.zeros_like(arrows)
-    sure[problem.arrows[:, 0], problem.arrows[:, 1]] = True
-    if problem.tiers is not None:
-        tier = np.array([np.nan if at is None else at for at in problem.tiers], dtype=np.float64)
-        sure |= tier[:, None] < tier
-    directed, undirected = with_colliders(arrows | arrows.T, colliders(arrows))
-    directed |= arrows & sure
-    return CPDAG(problem.encoded.names, *close(directed, undirected & ~directed & ~directed.T))
 
 
 def _strongest(edges: Sequence[MoralEdge], d: int, most: int) -> Tensor:

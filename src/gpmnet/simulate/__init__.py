@@ -5,6 +5,8 @@ from gpmnet.simulate.butterfly import Butterfly
 from gpmnet.simulate.confounded import Confounded
 from gpmnet.simulate.copula_chain import CopulaChain
 from gpmnet.simulate.gaussian import Gaussian
+from gpmnet.simulate.gaussian_grid import GaussianGrid
+from gpmnet.simulate.ising import Ising
 from gpmnet.simulate.nonparanormal import Nonparanormal
 from gpmnet.simulate.null import Null
 from gpmnet.simulate.parity import Parity
@@ -19,6 +21,8 @@ __all__ = [
     "Confounded",
     "CopulaChain",
     "Gaussian",
+    "GaussianGrid",
+    "Ising",
     "Nonparanormal",
     "Null",
     "Parity",
