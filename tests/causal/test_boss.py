@@ -6,7 +6,7 @@ import pytest
 
 from gpmnet import MarkovNetwork, fit
 from gpmnet.causal import CPDAG, Knowledge, boss
-from gpmnet.causal.boss import search
+from gpmnet.causal.by_order import search
 from gpmnet.directed.score import FamilyScore
 from gpmnet.graphs import moralise
 

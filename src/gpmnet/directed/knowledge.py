@@ -102,8 +102,8 @@ class Knowledge:
         twins : mapping of str to str, optional
             Columns that are no variables since they repeat one, and which.
         """
-        pairs = (position_pairs(names, given, twins) for given in (arrows, forbidden))
-        return cls(names, *pairs, tiers=position_tiers(names, tiers, twins))
+        there, never = (position_pairs(names, given, twins) for given in (arrows, forbidden))
+        return cls(names, there, never, tiers=position_tiers(names, tiers, twins))
 
     def _turned(self, required: BoolMatrix, never: BoolMatrix) -> BoolMatrix:
         """Return the arrows that are there: a pair that is joined, and cannot be so one way, is so the other way."""

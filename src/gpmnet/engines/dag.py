@@ -184,8 +184,9 @@ class DagEngine(Engine):
 
 def known(problem: Problem) -> Knowledge:
     """Return what is known of the graph beforehand, or raise saying which variables contradict each other."""
-    pairs = (_tuples(pairs) for pairs in (problem.arrows, problem.required, problem.forbidden))
-    arrows, joined, apart = pairs
+    arrows, joined, apart = (
+        _tuples(pairs) for pairs in (problem.arrows, problem.required, problem.forbidden)
+    )
     return Knowledge(problem.encoded.names, arrows, joined=joined, apart=apart, tiers=problem.tiers)
 
 
