@@ -57,6 +57,7 @@ TITLES = {
         ["table", "state"],
     ),
     "tables": ("Tables with a known graph", ["task", "method"]),
+    "grids": ("Laws that come from no directed graph: n = 1000", ["simulator", "method"]),
     "causal": (
         "Directions: random directed graphs, n = 1000; `f1` of the moral graph, `n_evaluations`: tests or scores",
         ["d", "kind", "method"],
