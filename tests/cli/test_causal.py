@@ -112,7 +112,7 @@ def test_bad_input_is_one_line(gpmnet, fitted, tmp_path):
         gpmnet("causal", *good, "--method", "ges", "--score", "gaussian")
     )
     assert "make a cycle" in refused(gpmnet("causal", *good, "--require", tmp_path / "cycle.csv"))
-    assert "no variable 'nobody', which a tier names" in refused(
+    assert "no variable 'nobody' for the tier" in refused(
         gpmnet("causal", *good, "--tiers", tmp_path / "tiers.csv")
     )
     assert "two names are expected" in refused(gpmnet("causal", *good, "--forbid", tmp_path / "one.csv"))

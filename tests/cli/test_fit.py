@@ -261,7 +261,7 @@ def test_directions_come_from_files_and_go_into_the_edges(table, tmp_path):
     header = (tmp_path / "out" / "edges.csv").read_text(encoding="utf-8").splitlines()[0]
     assert header.endswith("kind,direction,evidence,common_effects")
     for arguments, said in (
-        (("--engine", "dag", "--tiers", tmp_path / "bad.csv"), "no variable 'nobody', which a tier names"),
+        (("--engine", "dag", "--tiers", tmp_path / "bad.csv"), "no variable 'nobody' for the tier"),
         (("--tiers", tmp_path / "tiers.csv"), "--tiers needs --engine dag"),
         (("--drop-fill-in",), "--drop-fill-in needs --engine dag"),
     ):

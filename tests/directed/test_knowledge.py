@@ -31,11 +31,11 @@ def test_contradictions_are_refused(known, message):
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ({"tiers": [["a"], ["x"]]}, "no variable 'x', which a tier names; there are 'a', 'b', 'c'"),
+        ({"tiers": [["a"], ["x"]]}, "no variable 'x' for the tier; there are 'a', 'b', 'c'"),
         ({"tiers": [["a"], ["a"]]}, "'a' is in the tiers twice"),
         ({"tiers": [["a", "old"]]}, "'old' is a duplicate of 'b' .* name the tier with 'b'"),
-        ({"arrows": [("a", "x")]}, "no variable 'x', which a pair names"),
-        ({"forbidden": [("x", "a")]}, "no variable 'x', which a pair names"),
+        ({"arrows": [("a", "x")]}, "no variable 'x' for the edge"),
+        ({"forbidden": [("x", "a")]}, "no variable 'x' for the edge"),
         ({"arrows": [("a", "a")]}, "'a' cannot have an edge with itself"),
         ({"arrows": [("a", "b", "c")]}, "an edge joins two variables"),
     ],

@@ -77,7 +77,7 @@ def test_what_is_known_is_kept(table):
     [
         ({"arrows": [("a", "b"), ("b", "a")]}, "the known arrows make a cycle: 'a', 'b'"),
         ({"arrows": [("a", "b")], "tiers": [["b"], ["a"]]}, "'a' to 'b' is required, and forbidden"),
-        ({"tiers": [["a", "nobody"]]}, "no variable 'nobody', which a tier names"),
+        ({"tiers": [["a", "nobody"]]}, "no variable 'nobody' for the tier"),
         ({"tiers": [["a"], ["a"]]}, "'a' is in the tiers twice"),
         ({"tiers": "ab"}, "tiers must be a list of lists of names"),
         ({"arrows": [("a", "nobody")]}, "no variable 'nobody'"),

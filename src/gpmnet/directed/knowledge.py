@@ -234,7 +234,7 @@ def position_pairs(
     for pair in pairs:
         if len(pair) != 2:
             raise InputError(f"an edge joins two variables; got {quote_all([str(end) for end in pair])}")
-        first, second = (_position(at, name, twins or {}, "a pair") for name in pair)
+        first, second = (_position(at, name, twins or {}, "the edge") for name in pair)
         if first == second:
             raise InputError(f"{quote(pair[0])} cannot have an edge with itself")
         found.append((first, second))
@@ -253,7 +253,7 @@ def position_tiers(
     found: list[int | None] = [None] * len(names)
     for number, group in enumerate(tiers):
         for name in group:
-            here = _position(at, name, twins or {}, "a tier")
+            here = _position(at, name, twins or {}, "the tier")
             if found[here] is not None:
                 raise InputError(f"{quote(name)} is in the tiers twice; a variable is in one of them")
             found[here] = number
@@ -267,7 +267,7 @@ def _position(at: Mapping[str, int], name: str, twins: Mapping[str, str], what: 
             f"name {what} with {quote(twins[name])}"
         )
     if name not in at:
-        raise InputError(f"no variable {quote(name)}, which {what} names; there are {quote_all(list(at))}")
+        raise InputError(f"no variable {quote(name)} for {what}; there are {quote_all(list(at))}")
     return at[name]
 
 
