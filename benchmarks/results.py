@@ -222,9 +222,9 @@ def write():
         "neighbor that acts together with another must rest) were changed after runs of the tables had shown low recall on",
         "sparse discrete data; they were then chosen on other draws (docs/local.md). The tables are therefore not untouched",
         "by them. Of the local engine as it is are the rows of null pairs (of more than 1,000 rows few draws), random",
-        "graphs with 1,000 rows, Gaussian laws and tables; of one without second opinions those of parity and speed, whose",
-        "times are about a third longer now; all others are older, and their times longer or, for the deep engine, growth,",
-        "large networks, twelve variables and rules, about as now.\n",
+        "graphs with 1,000 rows, Gaussian laws, grids, tables and speed; of one without second opinions those of parity; all",
+        "others are older, and their times longer or, for the deep engine, growth, networks below 10,000 variables, twelve",
+        "variables and rules, about as now.\n",
     ]
     for name, (title, by) in TITLES.items():
         path = RESULTS / f"{name}.csv"
