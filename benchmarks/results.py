@@ -221,11 +221,11 @@ def write():
         "2, ... where the two were not run together. Two rules (given which sets a pair is tested; on how many rows a",
         "neighbor that acts together with another must rest) were changed after runs of the tables had shown low recall on",
         "sparse discrete data; they were then chosen on other draws (docs/local.md). The tables are therefore not untouched",
-        "by them. Of the local engine as it is are the rows of grids, tables, intervals and speed; of one that",
-        "differs in two late rules about which sets count those of null pairs (of more than 1,000 rows few draws), random",
-        "graphs with 1,000 rows and Gaussian laws; of one without second opinions those of parity; all others are older, and",
-        "their times longer or, for the deep engine, growth, networks below 10,000 variables, twelve variables and rules,",
-        "about as now.\n",
+        "by them. Of the local engine as it is are the rows of grids, tables, intervals and speed; of one that differs",
+        "in two late rules about which sets count those of null pairs (of more than 1,000 rows few draws), random graphs",
+        "with 1,000 rows and Gaussian laws; of one without second opinions those of parity; all others are older, and",
+        "their times longer or, for the deep engine, growth, networks below 10,000 variables, twelve variables and",
+        "rules, about as now.\n",
     ]
     for name, (title, by) in TITLES.items():
         path = RESULTS / f"{name}.csv"
