@@ -52,7 +52,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     ----------
     engine : {"local", "dag", "deep"} or Engine
         How conditional dependence is estimated: by regressions around each pair, up to 100,000 variables; by the directed
-        graph with the best score, whose moral graph is the network, up to a few thousand; or by one energy
+        graph with the best score, whose moral graph is the network, up to about a thousand; or by one energy
         for all variables, which sees interactions of any order, for up to a few hundred. A key of `gpmnet.engines.ENGINES`.
     fdr : float
         False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs). It has no meaning for the dag engine,

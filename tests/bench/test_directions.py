@@ -30,13 +30,13 @@ def test_the_right_class_has_full_marks_also_in_another_order(collider):
         truth.undirected[np.ix_(order, order)],
     )
     for graph in (truth, turned):
-        assert directions(collider, graph) == {"f1_skeleton": 1.0, "f1_arrows": 1.0}
+        assert directions(collider.dag, collider.names, graph) == {"f1_skeleton": 1.0, "f1_arrows": 1.0}
 
 
 def test_wrong_directions_are_counted(collider):
     chain = np.zeros((4, 4), dtype=bool)
     chain[0, 2] = chain[2, 1] = chain[2, 3] = True  # the same skeleton, no collider: no arrow is compelled
-    found = directions(collider, CPDAG.from_dag(chain, collider.names))
+    found = directions(collider.dag, collider.names, CPDAG.from_dag(chain, collider.names))
     assert (found["f1_skeleton"], found["f1_arrows"]) == (1.0, 0.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 
 from gpmnet import metrics
 from gpmnet.bench.task import Problem
-from gpmnet.causal import CPDAG
+from gpmnet.directed.cpdag import CPDAG
 from gpmnet.graphs import undirected
 from gpmnet.network import MarkovNetwork
 
@@ -52,21 +53,21 @@ def score(problem: Problem, model: Any) -> dict[str, float]:
             "f1_visible": visible["f1"],
         }
     if problem.dag is not None and hasattr(model, "discovery_"):
-        measures |= directions(problem, model.discovery_.graph)
+        measures |= directions(problem.dag, problem.names, model.discovery_.graph)
         measures["n_evaluations"] = model.discovery_.n_evaluations
     elif problem.dag is not None and hasattr(model, "dag_"):
-        measures |= directions(problem, model.dag_)
+        measures |= directions(problem.dag, problem.names, model.dag_)
     return measures
 
 
-def directions(problem: Problem, graph: CPDAG) -> dict[str, float]:
+def directions(dag: Graph, names: Sequence[str], graph: CPDAG) -> dict[str, float]:
     """Return how near a class of directed graphs is to the true one: who is adjacent, and the compelled arrows.
 
     F1 of the arrows counts those that are compelled in both; 1 where neither has any.
     """
-    truth = CPDAG.from_dag(problem.dag.toarray(), problem.names)  # type: ignore[union-attr]
-    at = [problem.names.index(name) for name in graph.names]
-    arrows, adjacent = (np.zeros((len(problem.names),) * 2, dtype=bool) for _ in range(2))
+    truth = CPDAG.from_dag(dag.toarray(), names)
+    at = [list(names).index(name) for name in graph.names]
+    arrows, adjacent = (np.zeros((len(names),) * 2, dtype=bool) for _ in range(2))
     arrows[np.ix_(at, at)], adjacent[np.ix_(at, at)] = graph.directed, graph.skeleton
     either = int(truth.directed.sum() + arrows.sum())
     return {

@@ -49,7 +49,7 @@ def fit(
     engine: Annotated[
         str,
         typer.Option(
-            help="local (tests, any size), dag (search over directed graphs, up to a few thousand), or deep (the paper's "
+            help="local (tests, any size), dag (search over directed graphs, up to about a thousand), or deep (the paper's "
             "joint model, up to a few hundred)."
         ),
     ] = "local",

@@ -249,8 +249,5 @@ def looked_at(table: Table, engine: Engine, seed: int) -> tuple[Encoded, tuple[s
     n, most = table.n_rows, engine.most_rows
     if most is None or n <= most:
         return encoded, ()
-    note = (
-        f"edges rest on {most:,} of {n:,} rows, drawn at random: more would add weaker ones only "
-        f"(options__most_rows=None takes all)"
-    )
+    note = f"edges rest on {most:,} of {n:,} rows, drawn at random; most_rows=None in the engine's LocalOptions takes all"
     return encoded.take(np.sort(np.random.default_rng(seed).choice(n, most, replace=False))), (note,)

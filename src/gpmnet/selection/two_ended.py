@@ -121,9 +121,12 @@ class TwoEnded(PairRule):
         if len(new):
             which = pair[new]
             found.put(new, test.pairs(end.node[which], end.partner[which], larger[new]))
-        _keep_largest(alone, pair, _informed(test, end.take(pair), larger, found, least[pair]))
+        _keep_largest(
+            alone, pair, _informed(test, end.take(pair), larger, found, _asked_of(found, alone, pair, least))
+        )
         joined = alone.copy()
-        _keep_largest(joined, at, _informed(test, end.take(at), unions.sets[at], united, least[at]))
+        least_of = _asked_of(united, joined, at, least)
+        _keep_largest(joined, at, _informed(test, end.take(at), unions.sets[at], united, least_of))
         return alone, joined, least
 
 
@@ -205,6 +208,11 @@ def _informed(test: BoundTest, end: _End, sets: Tensor, tests: PairTests, least:
     """Return tests given sets (B, s) in which those without a say, or not done, have log p-value -inf."""
     say = has_say(test, Base(end.node, end.partner, end.own, least), sets, tests)
     return tests.with_log_p(tests.log_p.masked_fill(~say, -torch.inf))
+
+
+def _asked_of(tests: PairTests, best: PairTests, pair: Tensor, least: Tensor) -> Tensor:
+    """Return the information that tests need to have a say: none where they would change nothing anyway."""
+    return torch.where(tests.log_p > best.log_p[pair], least[pair], 0.0)
 
 
 def _keep_largest(best: PairTests, pair: Tensor, tests: PairTests) -> None:
