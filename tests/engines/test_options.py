@@ -4,7 +4,7 @@ from gpmnet.engines.local import LocalOptions
 from gpmnet.errors import InputError
 from gpmnet.nodes.models import NodeOptions
 from gpmnet.selection.two_ended import TwoEnded
-from gpmnet.testing.design import DesignOptions
+from gpmnet.testing.design_options import DesignOptions
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from scipy.stats import chi2
 
 from gpmnet.searching.screen import panels, screen
 from gpmnet.testing.base import BoundTest
-from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.design import Designs
+from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 
 

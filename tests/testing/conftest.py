@@ -8,7 +8,8 @@ from gpmnet.energies import Coordinates
 from gpmnet.omega import table_order
 from gpmnet.table import load_table
 from gpmnet.testing.base import BoundTest
-from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.design import Designs
+from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 
 

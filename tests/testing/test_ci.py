@@ -13,7 +13,8 @@ from gpmnet.errors import InputError
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table
 from gpmnet.testing.base import BoundTest
-from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.design import Designs
+from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 
 

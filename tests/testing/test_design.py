@@ -8,7 +8,8 @@ import torch
 from gpmnet.columns import tabulated
 from gpmnet.testing import blocks, chosen
 from gpmnet.testing import regression as regression_module
-from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.design import Designs
+from gpmnet.testing.design_options import DesignOptions
 
 RNG = np.random.default_rng(0)
 N = 400

@@ -11,7 +11,8 @@ from scipy import stats
 from gpmnet.columns.features import build_features
 from gpmnet.columns.functions import feature_functions
 from gpmnet.table import load_table
-from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.design import Designs
+from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 from gpmnet.testing.groups import MOST_MEMBERS, _log_ps, against_group
 from gpmnet.testing.p_values import log_positive_form

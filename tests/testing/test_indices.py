@@ -7,7 +7,8 @@ import torch
 
 from gpmnet.columns.tabulated import standardised
 from gpmnet.testing.blocks import DenseBlock
-from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.design import Designs
+from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.regression import Regression
 
 RNG = np.random.default_rng(0)

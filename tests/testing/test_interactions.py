@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from gpmnet.columns.functions import Scores, feature_functions, values
-from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.design import Designs
+from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.interactions import (
     SetShape,
     factors,

@@ -35,7 +35,8 @@ from gpmnet.selection.joint import JointRule, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
-from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.design import Designs
+from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 
 _PAIRS = 2048  # tested at a time

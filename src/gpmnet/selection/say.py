@@ -58,6 +58,10 @@ def _left(test: BoundTest, ends: tuple[Tensor, ...], sets: Tensor) -> Tensor:
         some = [end[rows] for end in ends]
         table = designs.table(sets[rows], torch.cat([sets[rows].flatten(), *some]))
         regression = designs.regress(sets[rows], some, table)
+        first = torch.cat(
+            [x.value.mT for x in Residuals.of(designs.features, table, regression, some)], dim=1
+        )
+        regression = designs.closer(regression, sets[rows], table, some, first) or regression
         for k, left in enumerate(Residuals.of(designs.features, table, regression, some)):
             coarse = designs.features.coarse(some[k])[:, None]
             used = torch.arange(left.value.shape[2], device=sets.device) < coarse

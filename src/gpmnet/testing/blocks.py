@@ -45,6 +45,10 @@ class Block(ABC):
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""
 
+    @abstractmethod
+    def take(self, designs: Tensor) -> Block:
+        """Return the columns of some of the designs, by their positions."""
+
     def rows(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows), kept for the next time if they are few in all."""
         return self._whole[:, :, at] if math.prod(self.shape) <= budget(self.like.device) else self.made(at)
@@ -86,6 +90,10 @@ class TableBlock(Block):
     def like(self) -> Tensor:
         """A tensor that has the precision of the columns and is where they are."""
         return self.table.value
+
+    def take(self, designs: Tensor) -> TableBlock:
+        """Return the columns of some of the designs."""
+        return TableBlock(self.table, self.index[designs])
 
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""
@@ -144,6 +152,10 @@ class ProductBlock(Block):
         """A tensor that has the precision of the columns and is where they are."""
         return self.table.value
 
+    def take(self, designs: Tensor) -> ProductBlock:
+        """Return the columns of some of the designs."""
+        return ProductBlock(self.table, self.index[designs], self.mean[designs], self.scale[designs])
+
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""
         value = self.table.rows(self.index[:, :, 0], at)
@@ -177,6 +189,10 @@ class CellBlock(Block):
     def like(self) -> Tensor:
         """A tensor that has the precision of the columns and is where they are."""
         return self.share
+
+    def take(self, designs: Tensor) -> CellBlock:
+        """Return the columns of some of the designs."""
+        return CellBlock(self.code[designs], self.share[designs])
 
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""
@@ -215,6 +231,10 @@ class DenseBlock(Block):
     def like(self) -> Tensor:
         """A tensor that has the precision of the columns and is where they are."""
         return self.value
+
+    def take(self, designs: Tensor) -> DenseBlock:
+        """Return the columns of some of the designs."""
+        return DenseBlock(self.value[designs])
 
     def made(self, at: slice) -> Tensor:
         """Return the columns at some rows of the data, (b, p, rows)."""

@@ -16,7 +16,8 @@ from gpmnet.errors import InputError, quote
 from gpmnet.parallel import check_n_jobs, limited_threads
 from gpmnet.table import Table, load_table
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
-from gpmnet.testing.design import DesignOptions, Designs
+from gpmnet.testing.design import Designs
+from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 from gpmnet.testing.strength import interval
 

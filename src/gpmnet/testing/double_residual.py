@@ -23,8 +23,9 @@ the conditional variances may move together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -42,6 +43,7 @@ from gpmnet.testing.regression import Regression
 from gpmnet.testing.residuals import Residuals, floor
 from gpmnet.testing.strength import Strength, strength_of, weighted_strength
 
+_DOUBTED = math.log(0.1)  # log p-value below which a pair is looked at more closely
 _MOST_WEIGHTED = 64  # weighted products beyond this many cost more than they could show
 _CANDIDATES = 128  # ranked at a time
 _WIDE = 6  # blocks of more features than this are taken for homoscedastic: their moments are too many to fit
@@ -97,19 +99,33 @@ class DoubleResidual(ConditionalTest):
                     ends = first[part], second[part]
                     table = designs.table(given[part], torch.cat([given[part].flatten(), *ends]))
                     regression = designs.regress(given[part], ends, table)
-                    left = Residuals.of(features, table, regression, ends)
-                    tests.put(part, self._pairs(features, table, regression, left, ends, given[part]))
+                    work = _Work(designs, table, regression, ends, given[part])
+                    left = work.left()
+                    tests.put(part, self._closer(work, left, self._pairs(work, left)))
         return tests
 
-    def _pairs(
-        self,
-        features: Features,
-        table: Tabulated,
-        regression: Regression,
-        left: Sequence[Residuals],
-        ends: tuple[Tensor, Tensor],
-        given: Tensor,
-    ) -> PairTests:
+    def _closer(self, work: _Work, left: Sequence[Residuals], found: PairTests) -> PairTests:
+        """Return the tests with those of a closer look where that explains both ends better and makes p larger."""
+        at = (found.log_p < _DOUBTED).nonzero()[:, 0]
+        if not len(at):
+            return found
+        before, work = found.take(at), work.take(at)
+        left = [Residuals(x.value[at], x.variance[at]) for x in left]
+        wider = work.closer(torch.cat([x.value.mT for x in left], dim=1))
+        if wider is None:
+            return found
+        after = wider.left()
+        again = self._pairs(wider, after)
+        df = work.regression.df, wider.regression.df
+        missed = [_explains_more(*ends, *df) for ends in zip(left, after, strict=True)]
+        higher = torch.stack([*missed, again.log_p > before.log_p]).all(dim=0)
+        found = found.copy()
+        found.put(at, again.where(higher, before))
+        return found
+
+    def _pairs(self, work: _Work, left: Sequence[Residuals]) -> PairTests:
+        features, table, regression = work.designs.features, work.table, work.regression
+        ends, given = work.ends, work.given
         left_u, left_v = left
         information = _information(left_u, left_v, regression.df)
         wide_u, wide_v = (features.width[end] for end in ends)
@@ -135,6 +151,44 @@ class DoubleResidual(ConditionalTest):
         log_p = cauchy_combination(torch.stack(parts, dim=-1))
         sign = _sign(features, ends, linear, strength.value)
         return PairTests(log_p, strength.value, strength.error, strength.excess, sign, information)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What pairs are tested with: a table of functions, regressions on their sets (b, s), and both ends, twice (b,)."""
+
+    designs: Designs
+    table: Tabulated
+    regression: Regression
+    ends: tuple[Tensor, Tensor]
+    given: Tensor
+
+    def left(self) -> list[Residuals]:
+        """Return what the sets leave of both ends."""
+        return Residuals.of(self.designs.features, self.table, self.regression, self.ends)
+
+    def take(self, at: Tensor) -> _Work:
+        """Return that of some of the pairs."""
+        first, second = self.ends
+        return replace(
+            self, regression=self.regression.take(at), ends=(first[at], second[at]), given=self.given[at]
+        )
+
+    def closer(self, left: Tensor) -> _Work | None:
+        """Return the same after a closer look at what is left of both ends' features, (b, q, n), if there is one."""
+        regression = self.designs.closer(self.regression, self.given, self.table, self.ends, left)
+        return None if regression is None else replace(self, regression=regression)
+
+
+def _explains_more(before: Residuals, after: Residuals, df_before: Tensor, df_after: Tensor) -> Tensor:
+    """Return whether wider regressions explain a variable better than as many columns of noise would, (b,) of bool.
+
+    Their gain is one standard deviation above its mean, for any feature.
+    """
+    n, added = before.value.shape[1], (df_after - df_before).clamp(min=1.0)[:, None]
+    lost, kept = (x.value.square().sum(dim=1).double() for x in (before, after))
+    gain = (n - df_after)[:, None] * (lost - kept) / kept.clamp(min=1e-12)
+    return ((gain > added + (2 * added).sqrt()) & (before.variance > 0)).any(dim=1)
 
 
 def _alike(features: Features, rows: Tensor, first: Tensor, second: Tensor) -> list[Tensor]:

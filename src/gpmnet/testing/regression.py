@@ -61,6 +61,11 @@ class Regression:
         factor[:, p:, p:] = torch.linalg.cholesky(corner)
         return Regression((*self.blocks, more), factor, self.ridge, self.n)
 
+    def take(self, designs: Tensor) -> Regression:
+        """Return the regressions of some of the designs, by their positions."""
+        blocks = tuple(block.take(designs) for block in self.blocks)
+        return Regression(blocks, self.factor[designs], self.ridge, self.n)
+
     def _products(self, more: Block) -> tuple[Tensor, Tensor]:
         """Return the mean products of further columns with each other, (b, q, q), and with the old ones, (b, p, q)."""
         p, (b, q, _) = self.n_columns, more.shape
