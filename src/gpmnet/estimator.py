@@ -19,7 +19,7 @@ from gpmnet import __version__
 from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Description, Engine, Found, Problem, check_fits, looked_at
-from gpmnet.engines.decide import BY_SCORE, cautions_of, decide
+from gpmnet.engines.decide import cautions_of, decide
 from gpmnet.errors import CollinearWarning, InputError, quote, with_article
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, joint_findings, shown_edges
@@ -27,14 +27,7 @@ from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.parallel import check_n_jobs, limited_threads
-from gpmnet.parameters import (
-    check_device,
-    least_strength,
-    name_pairs,
-    name_tiers,
-    seed_of,
-    share,
-)
+from gpmnet.parameters import check_device, least_strength, name_pairs, name_tiers, seed_of, share
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Chosen, Cutoff
@@ -42,7 +35,7 @@ from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
 _PAIRS = ("forbid", "require", "arrows")
-_PARTS = ("energy", "objective", "penalty", "options")
+_PARTS = ("energy", "objective", "penalty", "decide", "options")
 
 
 class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -50,10 +43,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     Parameters
     ----------
-    engine : {"local", "dag", "deep"} or Engine
-        How conditional dependence is estimated: by regressions around each pair, up to 100,000 variables; by the directed
-        graph with the best score, whose moral graph is the network, up to about a thousand; or by one energy
-        for all variables, which sees interactions of any order, for up to a few hundred. A key of `gpmnet.engines.ENGINES`.
+    engine : {"local", "dag", "deep", "paper"} or Engine
+        How conditional dependence is estimated: by regressions around each pair, up to a million variables; by the directed
+        graph with the best score, whose moral graph is the network, up to about a thousand; by one energy for all variables,
+        which sees interactions of any order, for up to a few hundred; or as published. A key of `gpmnet.engines.ENGINES`.
     fdr : float
         False-discovery rate of the edges (Benjamini-Hochberg over all allowed pairs). It has no meaning for the dag engine,
         whose edges are chosen by the score.
@@ -83,6 +76,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Of the deep engine: what is learned on top of pairwise terms (a key of `gpmnet.energies.ENERGIES`, or an object
         such as ``MLP(hidden=128)``), the loss (of `gpmnet.objectives.OBJECTIVES`), the penalty on Omega (of
         `gpmnet.penalties.PENALTIES`, or ``SCAD(a=3.7)``). None is the engine's own choice.
+    decide : {"test", "omega"} or None
+        Of the deep engine: whether tests choose the edges, or Omega alone, as published.
     options : LocalOptions, DagOptions, DeepOptions or None
         Settings of the engine.
 
@@ -90,7 +85,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     ----------
     network_ : MarkovNetwork
     omega_ : (d, d) ndarray, or scipy.sparse above `gpmnet.network.DENSE_UP_TO` variables
-        Generalised precision matrix on the normal-score scale over `network_.names`; zero where there is no edge.
+        Generalised precision matrix on the normal-score scale over `network_.names`; zero where there is no edge,
+        unless Omega itself decides.
         A column that another one stands for (a duplicate) has that one's diagonal entry, NaN with it, and zero elsewhere.
     table_ : Table
         The table as it was understood.
@@ -149,6 +145,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         energy: str | Part | None = None,
         objective: str | Part | None = None,
         penalty: str | Part | None = None,
+        decide: str | None = None,
         options: Part | None = None,
     ) -> None:
         self.engine = engine
@@ -166,6 +163,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.energy = energy
         self.objective = objective
         self.penalty = penalty
+        self.decide = decide
         self.options = options
 
     def fit(
@@ -210,7 +208,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             found = engine.fit(problem)
             clock.append(time.perf_counter())
             chosen = decide(found, problem, cutoff)
-            said = cutoff if engine.takes_cutoff else None
+            said = cutoff if engine.own_rule is None else None
             if on_edges is not None:
                 on_edges(_edges_alone(table, found, chosen, said, facts))
             joint = found.joint(chosen.is_edge)
@@ -230,7 +228,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             *cautions,
             *([hidden] if hidden else []),
             *dense,
-            *([] if engine.takes_cutoff else [BY_SCORE]),
+            *([engine.own_rule] if engine.own_rule else []),
         )
         facts = replace(facts, seconds=seconds, warnings=notes)
         network, omega = build_network(table, found, chosen, described, shown, said, facts)
@@ -336,10 +334,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
                     raise InputError(
                         f"{name} are directions, which this engine does not have; use engine='dag'"
                     )
-        if not engine.takes_cutoff and (self.threshold is not None or self.min_strength):
-            raise InputError(
-                "threshold and min_strength choose edges by p-values; engine='dag' chooses them by its score"
-            )
+        if engine.own_rule and (self.threshold is not None or self.min_strength):
+            raise InputError(f"threshold and min_strength choose edges by p-values; here {engine.own_rule}")
 
     def _engine(self) -> Engine:
         """Return the engine with the parts it was given."""

@@ -87,6 +87,10 @@ def _engine(name: str, summary: str, **options: Any) -> Method:
     return Method(name, summary, build_engine, {"fdr": 0.05} | options, "gpmnet.estimator", has_p_values=True)
 
 
+def _omega(name: str, summary: str, **options: Any) -> Method:
+    return Method(name, summary, build_engine, options, "gpmnet.estimator")
+
+
 def _dag_engine(name: str, summary: str, **options: Any) -> Method:
     """Return a method without a false-discovery rate, which means nothing to a score, nor p-values of other pairs."""
     return Method(name, summary, build_dag_engine, options, "gpmnet.engines.dag")
@@ -101,6 +105,15 @@ def _directions(kind: type[Directions]) -> Method:
 _ENGINES = (
     _engine("gpm", "The local engine: closed-form local score matching.", engine="local"),
     _engine("gpm-deep", "The deep engine with its default penalty.", engine="deep"),
+    _omega("gpm-omega", "The deep engine, edges by Omega alone.", engine="deep", decide="omega"),
+    _omega(
+        "gpm-omega-pairs",
+        "Its pairwise family, edges by Omega alone.",
+        engine="deep",
+        decide="omega",
+        energy="pairwise",
+    ),
+    _omega("gpm-paper", "The published estimator, line by line.", engine="paper"),
     _engine("gpm-deep-l1", "The deep engine, l1 penalty.", engine="deep", penalty="l1"),
     _engine("gpm-deep-adaptive", "The deep engine, adaptive l1 penalty.", engine="deep", penalty="adaptive"),
     _engine("gpm-deep-scad", "The deep engine, SCAD penalty.", engine="deep", penalty="scad"),

@@ -49,8 +49,8 @@ def fit(
     engine: Annotated[
         str,
         typer.Option(
-            help="local (tests, any size), dag (search over directed graphs, up to about a thousand), or deep (the paper's "
-            "joint model, up to a few hundred)."
+            help="local (tests, any size), dag (search over directed graphs, up to about a thousand), deep (one joint "
+            "model, up to a few hundred), or paper (that model and its Omega as published)."
         ),
     ] = "local",
     device: Device = "cpu",
@@ -87,6 +87,13 @@ def fit(
         str | None, typer.Option(help="Deep engine: mixed, published, sliced or sliced_plain.")
     ] = None,
     penalty: Annotated[str | None, typer.Option(help="Deep engine: scad, mcp, adaptive or l1.")] = None,
+    base: Annotated[
+        str | None, typer.Option(help="Deep engine: pairwise or normal, what is learned on top of.")
+    ] = None,
+    decide: Annotated[
+        str | None,
+        typer.Option(help="Deep engine: test, or omega: edges are the support of Omega, without tests."),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Deep engine: keep models here and go on from them after a stop."),
@@ -101,9 +108,9 @@ def fit(
 
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
-    deep = {"energy": energy, "objective": objective, "penalty": penalty, "checkpoint": checkpoint}
-    _check_needs(engine, "deep", deep)
-    _check_needs(engine, "dag", {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
+    parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
+    _check_needs(engine, ("deep", "paper"), parts | {"base": base, "checkpoint": checkpoint})
+    _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
     loaded = load_table(table, missing=missing, **reading.arguments())
     settings = {
         "engine": engine,
@@ -118,10 +125,9 @@ def fit(
         "require": read_pairs(require),
         "arrows": read_pairs(arrows),
         "tiers": read_tiers(tiers),
-        "energy": energy,
-        "objective": objective,
-        "penalty": penalty,
-    }
+    } | parts
+    if base is not None:
+        settings["options__base"] = base
     if checkpoint is not None:
         settings["options__checkpoint"] = str(checkpoint)
     if drop_fill_in:
@@ -129,11 +135,13 @@ def fit(
     run(loaded, out, settings, str(table), with_report, open_report)
 
 
-def _check_needs(engine: str, needed: str, given: dict[str, Any]) -> None:
-    """Raise if an option of one engine was given to another; of an engine that there is not the estimator speaks."""
+def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:
+    """Raise if an option of some engines was given to another; of an engine that there is not the estimator speaks."""
+    from gpmnet.engines import ENGINES
+
     for name, value in given.items():
-        if value is not None and engine != needed and engine in ("local", "dag", "deep"):
-            raise InputError(f"--{name} needs --engine {needed}")
+        if value is not None and engine in ENGINES and engine not in needed:
+            raise InputError(f"--{name} needs --engine {' or '.join(needed)}")
 
 
 def demo(

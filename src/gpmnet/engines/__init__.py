@@ -4,7 +4,13 @@ from gpmnet.engines.base import Engine
 from gpmnet.engines.dag import DagEngine
 from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.local import LocalEngine
+from gpmnet.engines.paper import PaperEngine
 
-ENGINES: dict[str, type[Engine]] = {"local": LocalEngine, "dag": DagEngine, "deep": DeepEngine}
+ENGINES: dict[str, type[Engine]] = {
+    "local": LocalEngine,
+    "dag": DagEngine,
+    "deep": DeepEngine,
+    "paper": PaperEngine,
+}
 
 __all__ = ["ENGINES", "Engine"]

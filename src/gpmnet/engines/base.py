@@ -185,6 +185,11 @@ class Found(ABC):
         """Return which pairs are edges, (m,), where an engine says so itself; None where p-values do."""
         return None
 
+    @property
+    def has_whole_omega(self) -> bool:
+        """Whether Omega of pairs that are no edges means something too: it is then part of `GPM.omega_`."""
+        return False
+
     def directions(self) -> Directions | None:
         """Return the directed graph behind the edges; an engine that has none returns None."""
         return None
@@ -203,8 +208,11 @@ class Engine(Part, ABC):
 
     takes_directions: ClassVar[bool] = False
     """Whether known arrows and tiers mean something to it."""
-    takes_cutoff: ClassVar[bool] = True
-    """Whether edges are chosen by p-values, so that a false-discovery rate means something."""
+
+    @property
+    def own_rule(self) -> str | None:
+        """How it chooses edges, in a sentence, if not by p-values: a false-discovery rate then means nothing."""
+        return None
 
     @property
     def most_rows(self) -> int | None:

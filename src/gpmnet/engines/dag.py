@@ -27,6 +27,11 @@ from gpmnet.selection.pair_rule import Limits
 from gpmnet.testing.base import BoundTest
 from gpmnet.testing.design import Designs
 
+_RULE = (
+    "edges were chosen by the score of a directed graph: fdr does not apply to them, and p-values are those of the local "
+    "test, not corrected for the search"
+)
+
 
 @dataclass(frozen=True)
 class DagOptions(Part):
@@ -99,13 +104,17 @@ class DagEngine(Engine):
     """
 
     takes_directions: ClassVar[bool] = True
-    takes_cutoff: ClassVar[bool] = False
 
     options: DagOptions = field(default_factory=DagOptions)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_type(self, "options", DagOptions)
+
+    @property
+    def own_rule(self) -> str:
+        """How it chooses edges."""
+        return _RULE
 
     @property
     def most_rows(self) -> int | None:

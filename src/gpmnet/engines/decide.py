@@ -12,12 +12,6 @@ from gpmnet.errors import InputError, quote_all
 from gpmnet.selection import Chosen, Cutoff, choose_edges
 from gpmnet.testing.strength import log_p_at_most
 
-BY_SCORE = (
-    "edges were chosen by the score of a directed graph: fdr does not apply to them, and p-values are those of the local "
-    "test, not corrected for the search"
-)
-"""What a network says whose engine takes no cutoff."""
-
 
 def decide(found: Found, problem: Problem, cutoff: Cutoff) -> Chosen:
     """Return the edges: those the engine decided on, or those up to the cutoff; in both cases those that are required."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,14 +22,21 @@ from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.engines.deep_tests import JoinedTests
 from gpmnet.engines.local import LocalEngine
 from gpmnet.errors import InputError
-from gpmnet.omega import generalised_precision, table_order
+from gpmnet.omega import generalised_precision, standardised_omega, table_order
 from gpmnet.parallel import all_threads
+from gpmnet.selection.halves import Halves
 from gpmnet.solvers.checkpoint import Shelf, digest
 from gpmnet.solvers.proximal import PairMasks
 
 _MANY_VALUES = (
     1 << 20
 )  # rows times coordinates from which an operation takes longer than threads wait for each other
+
+
+_RULE = (
+    "edges are the support of Omega, what two halves of the rows learn alike: no pair was tested, there are no p-values, "
+    "and fdr does not apply"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +52,24 @@ class DeepFound(Found):
         The rows as the energy sees them.
     order : ndarray of shape (d,)
         Position of each variable of the table in the energy's coordinates.
+    is_edge : ndarray of bool, shape (m,), or None
+        Which pairs are in the support of Omega, where that decides.
     """
 
     precision: NDArray[np.float64]
     energy: Energy
     rows: Tensor
     order: NDArray[np.intp]
+    is_edge: NDArray[np.bool_] | None = None
+
+    def decided(self) -> NDArray[np.bool_] | None:
+        """Return which pairs are edges where Omega says so; None where tests do."""
+        return self.is_edge
+
+    @property
+    def has_whole_omega(self) -> bool:
+        """Whether Omega decides: it is then given whole."""
+        return self.is_edge is not None
 
     def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
         """Return Omega and surfaces of the energy; see `Description`. Omega does not depend on which pairs are edges."""
@@ -88,6 +108,11 @@ class DeepEngine(Recipe, Engine):
     MLP(hidden=128, depth=1, beta=1.0)
     """
 
+    @property
+    def own_rule(self) -> str | None:
+        """How it chooses edges where tests do not."""
+        return _RULE if self.decide == "omega" else None
+
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
         """Return about how many bytes a fit needs beyond the table."""
         local = LocalEngine(self.options.local).memory(n_rows, n_levels)
@@ -103,15 +128,15 @@ class DeepEngine(Recipe, Engine):
             raise InputError(
                 f"the deep engine with n_folds={n_folds} needs at least {2 * n_folds} rows; the table has {n}"
             )
+        if self.decide == "omega":
+            return self._fit_omega(problem)
         order = table_order(problem.encoded.is_discrete)
-        coordinates, h = _rows(problem)
-        masks = PairMasks(*(_mask(pairs, order, problem) for pairs in (problem.forbidden, problem.required)))
-        models = Models(self, coordinates, masks, problem, self._shelf(problem))
+        h, models = self._models(problem, order)
         with all_threads() if h.numel() >= _MANY_VALUES else nullcontext():
             lam = models.choose_lam(h) if self.options.lam is None else self.options.lam
             folds = models.folds(h, lam)
             energy = models.energy(h, lam, "all rows")
-        searched, tests = JoinedTests(self.options, problem, h, order, folds).run(masks.closed)
+        searched, tests = JoinedTests(self.options, problem, h, order, folds).run(models.masks.closed)
         precision = generalised_precision(energy, h).double().cpu().numpy()[np.ix_(order, order)]
         place = np.argsort(order)
         return DeepFound(
@@ -130,6 +155,47 @@ class DeepEngine(Recipe, Engine):
             rows=h,
             order=order,
         )
+
+    def _fit_omega(self, problem: Problem) -> DeepFound:
+        """Return all pairs, those in the support of Omega as edges; no pair is tested."""
+        order = table_order(problem.encoded.is_discrete)
+        h, models = self._models(problem, order)
+        lam = 1.0 if self.options.lam is None else self.options.lam
+        with all_threads() if h.numel() >= _MANY_VALUES else nullcontext():
+            one, other = models.halves(h, lam)
+            halves = Halves.of(one.double(), other.double(), h.double())
+            energy = models.energy(h, lam, "all rows")
+        precision = generalised_precision(deepcopy(energy).double(), h.double())
+        least = (
+            self.penalty.lam * lam * models.noise / (problem.n / 2) ** 0.5 if self.energy.is_trained else 0.0
+        )
+        support = (halves.support(least) & (precision > 0)).cpu().numpy()[np.ix_(order, order)]
+        omega = precision.cpu().numpy()[np.ix_(order, order)]
+        first, second = np.triu_indices(problem.d, 1)
+        place, m = np.argsort(order), len(first)
+        return DeepFound(
+            first=first,
+            second=second,
+            log_p=np.full(m, np.nan),
+            strength=standardised_omega(omega, problem.encoded.is_discrete)[first, second],
+            strength_error=np.full(m, np.nan),
+            strength_excess=np.zeros(m),
+            sign=np.zeros(m),
+            n_iter=models.n_iter,
+            stops=tuple(Stop(solver, int(place[at])) for solver, at in models.stops),
+            learned={"energy": energy, "lam": lam},
+            precision=omega,
+            energy=energy,
+            rows=h,
+            order=order,
+            is_edge=support[first, second],
+        )
+
+    def _models(self, problem: Problem, order: NDArray[np.intp]) -> tuple[Tensor, Models]:
+        """Return the rows as energies see them, and what fits energies to them."""
+        coordinates, h = _rows(problem)
+        masks = PairMasks(*(_mask(pairs, order, problem) for pairs in (problem.forbidden, problem.required)))
+        return h, Models(self, coordinates, masks, problem, self._shelf(problem))
 
     def _shelf(self, problem: Problem) -> Shelf:
         """Return the shelf of this data's and these settings' models."""

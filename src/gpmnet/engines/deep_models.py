@@ -14,6 +14,7 @@ from gpmnet.energies import Coordinates, Energy, NormalEnergy, PairwiseEnergy, S
 from gpmnet.engines.base import Problem
 from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.penalties import Penalty
+from gpmnet.selection.halves import entering_size
 from gpmnet.selection.path import best_lam
 from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
 from gpmnet.solvers.checkpoint import Ended, Shelf
@@ -41,6 +42,8 @@ class Models:
         Steps of the slowest solver so far.
     stops : list of (str, int)
         Solvers that ended at their cap, in words, and the variable that is worst off, in the order of the coordinates.
+    noise : Tensor of shape (d, d)
+        The penalty's units of the pairs in the last fit.
     """
 
     recipe: Recipe
@@ -50,6 +53,7 @@ class Models:
     shelf: Shelf
     n_iter: int = 0
     stops: list[tuple[str, int]] = field(default_factory=list)
+    noise: Tensor = field(default_factory=lambda: torch.zeros(()))
 
     def choose_lam(self, h: Tensor) -> float:
         """Return the lambda with the least held-out loss of the pairwise family."""
@@ -79,6 +83,12 @@ class Models:
             rest = torch.cat([*parts[:k], *parts[k + 1 :]])
             found.append(Fold(rows, self.energy(h[rest], lam, f"fold {k + 1}")))
         return found
+
+    def halves(self, h: Tensor, lam: float) -> tuple[Energy, Energy]:
+        """Return the energies of two disjoint halves of the rows (n, D)."""
+        order = torch.randperm(len(h), generator=self.generator("halves")).to(h.device)
+        one, other = (self.energy(h[rows], lam, f"half {k + 1}") for k, rows in enumerate(order.chunk(2)))
+        return one, other
 
     def energy(self, h: Tensor, lam: float, name: str) -> Energy:
         """Return the energy of rows (n, D): the base, and the deep part where it predicts held-out rows better."""
@@ -151,6 +161,11 @@ class Models:
         base, generator = NormalEnergy(self.coordinates).to(h), self.generator(f"{name} pairwise")
         objective, steps = self.recipe.objective, self.recipe.options.proximal_steps
         sparse = SparsePairwise(base, pairwise, h, objective, self.masks, generator, steps)
+        if self.recipe.decide == "omega":
+            d, closed = self.coordinates.n_variables, int(self.masks.closed.sum()) // 2
+            size = entering_size(self.coordinates, pairwise.n_functions, d * (d - 1) // 2 - closed)
+            sparse.scales.noise *= size.to(h)
+        self.noise = sparse.scales.noise
         self._note(f"FISTA without interactions (proximal_steps={steps})", _ended(sparse.alone))
         return sparse, pairwise
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpmnet.checks import check_type
+from gpmnet.checks import check_choice, check_type
 from gpmnet.energies import BASES, ENERGIES, BaseFamily, EnergyFamily
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.objectives import OBJECTIVES, Objective
 from gpmnet.parts import Part, resolve
 from gpmnet.penalties import PENALTIES, Penalty
+
+DECIDE = ("test", "omega")
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,15 @@ class Recipe(Part):
     energy : EnergyFamily
     objective : Objective
     penalty : Penalty
+    decide : {"test", "omega"}
+        What chooses the edges: tests of pairs, or the support of Omega (`gpmnet.selection.halves`).
     """
 
     options: DeepOptions = field(default_factory=DeepOptions)
     energy: EnergyFamily = ENERGIES["mlp"]
     objective: Objective = OBJECTIVES["mixed"]
     penalty: Penalty = PENALTIES["scad"]
+    decide: str = "test"
 
     if TYPE_CHECKING:  # words are as good as parts
 
@@ -38,11 +43,13 @@ class Recipe(Part):
             energy: str | EnergyFamily = ...,
             objective: str | Objective = ...,
             penalty: str | Penalty = ...,
+            decide: str = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_type(self, "options", DeepOptions)
+        check_choice(self, "decide", DECIDE)
         for name, known, kind in (
             ("energy", ENERGIES, EnergyFamily),
             ("objective", OBJECTIVES, Objective),

@@ -87,7 +87,8 @@ def build_network(
     -------
     network : MarkovNetwork
     omega : (d, d) ndarray, or scipy.sparse above `gpmnet.network.DENSE_UP_TO` variables
-        Zero where there is no edge. A column that repeats another has that one's diagonal entry, and NaN with it.
+        Zero where there is no edge, unless Omega itself decides. A column that repeats another has that one's diagonal
+        entry, and NaN with it.
     """
     used = [column for column in table.schema if column.kind != "ignored"]
     names = tuple(column.name for column in used)
@@ -115,7 +116,9 @@ def build_network(
         facts,
         directions=found.directions(),
     )
-    return network, _omega_matrix(joined, _diagonal(table, described.own, names))
+    given = joined if found.has_whole_omega else joined.take(np.flatnonzero(joined.is_edge))
+    own = _diagonal(table, described.own, names)
+    return network, matrix.symmetric_matrix(given, given.omega, len(own), own)
 
 
 def joint_findings(
@@ -152,11 +155,6 @@ def joint_findings(
             named = tuple(table.names[rival] for rival in rivals)
             findings.append(JointFinding(table.names[test.variable], groups[test.group], *figures, named))
     return tuple(groups), tuple(sorted(findings, key=lambda finding: finding.p_value))
-
-
-def _omega_matrix(pairs: Pairs, own: NDArray[np.float64]) -> NDArray[np.float64] | csr_array[Any]:
-    edges = pairs.take(np.flatnonzero(pairs.is_edge))
-    return matrix.symmetric_matrix(edges, edges.omega, len(own), own)
 
 
 def _diagonal(table: Table, own: NDArray[np.float64], names: tuple[str, ...]) -> NDArray[np.float64]:

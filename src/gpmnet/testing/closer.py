@@ -71,9 +71,9 @@ def look_closer(
     return wider if jumps is None else wider.with_columns(DenseBlock(jumps))
 
 
-def n_added(n_scores: int, n_targets: int, n_index: int) -> int:
-    """Return how many columns a closer look adds at most."""
-    return 2 * n_scores + n_targets * (n_index + 1) + _MOST_JUMPS
+def n_fitted(n_lines: int, n_scores: int, n_targets: int, n_index: int) -> int:
+    """Return how many numbers a closer look fits: those inside of neurons, indices and jumps count like coefficients."""
+    return n_targets * (n_lines + 2 + n_lines + 2 * n_scores + n_index) + 2 * n_scores + 2 * _MOST_JUMPS
 
 
 def _predicted(columns: Tensor, targets: Tensor, ridge: float) -> Tensor:

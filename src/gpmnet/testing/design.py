@@ -25,7 +25,7 @@ from gpmnet.columns.features import Features
 from gpmnet.columns.tabulated import WAVES, ZERO, Tabulated, feature_rows
 from gpmnet.testing.blocks import CellBlock, DenseBlock, TableBlock
 from gpmnet.testing.chosen import Products, with_fast, with_products
-from gpmnet.testing.closer import look_closer, n_added
+from gpmnet.testing.closer import look_closer, n_fitted
 from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.indices import index_functions, index_of, with_signs
 from gpmnet.testing.interactions import SetShape, fitting_shape, n_interactions
@@ -35,6 +35,7 @@ _CURVES = (
     5  # functions of each member that make up an additive index: few, since it must not follow the noise
 )
 _FEW_LEVELS = 64  # indicators among which a closer look may look for jumps
+_FITTED_SHARE = 0.28  # of the rows: a closer look that fits more than these takes true edges away
 _FAST_INDEX = 24  # cosines of a linear index that are looked at
 
 
@@ -151,14 +152,13 @@ class Designs:
         key = self._key(self._keys(given[:1], True)[0].tolist())
         if f.d > o.closer_up_to or not key.shape.n_continuous:
             return None
-        n_index = o.index_cosines(f.n)
-        added = n_added(key.shape.n_continuous, len(targets), n_index)
-        if float(regression.df.max()) + added > f.n / 2:
-            return None
         members = self._members(given, key)
-        scores = table.rows(table.additive(members.continuous, 0))
         levels = self._indicators(members.discrete, table).flatten(1)
-        indicators = table.rows(levels if levels.shape[1] <= _FEW_LEVELS else levels[:, :0])
+        levels = levels if levels.shape[1] <= _FEW_LEVELS else levels[:, :0]
+        n_scores, n_index = key.shape.n_continuous, o.index_cosines(f.n)
+        if n_fitted(n_scores + levels.shape[1], n_scores, len(targets), n_index) > _FITTED_SHARE * f.n:
+            return None
+        scores, indicators = table.rows(table.additive(members.continuous, 0)), table.rows(levels)
         first = table.rows(torch.stack([feature_rows(f, table, x[:, None])[:, 0, 0] for x in targets], dim=1))
         return look_closer(regression, scores, indicators, first, left, n_index)
 
