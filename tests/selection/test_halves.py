@@ -35,20 +35,23 @@ def mixed_rows(n=40):
 
 def test_of_gaussian_energies_it_is_the_product_of_the_precisions():
     one, other = (np.array([[2.0, a, 0.0], [a, 1.5, -0.3], [0.0, -0.3, 1.0]]) for a in (0.4, -0.2))
-    found = shared_interactions(gaussian(one), gaussian(other), torch.randn(7, 3, dtype=torch.float64))
-    np.testing.assert_allclose(found, one * other, atol=1e-12)
+    rows = torch.randn(7, 3, dtype=torch.float64)
+    both, first, second = shared_interactions(gaussian(one), gaussian(other), rows)
+    np.testing.assert_allclose(both, one * other, atol=1e-12)
+    np.testing.assert_allclose(first, one**2, atol=1e-12)
+    np.testing.assert_allclose(second, other**2, atol=1e-12)
 
 
 def test_with_one_energy_twice_it_is_omega_squared():
     energy, h = any_energy(0), mixed_rows()
-    found = shared_interactions(energy, energy, h)
-    np.testing.assert_allclose(found, generalised_precision(energy, h).square(), rtol=1e-10)
+    for found in shared_interactions(energy, energy, h):
+        np.testing.assert_allclose(found, generalised_precision(energy, h).square(), rtol=1e-10)
 
 
 def test_two_energies_are_the_mean_of_products_row_by_row():
     one, other, h = any_energy(0), any_energy(1), mixed_rows()
-    both = shared_interactions(one, other, h)
-    plus = torch.stack([shared_interactions(one, other, row[None]) for row in h]).mean(dim=0)
+    both = shared_interactions(one, other, h)[0]
+    plus = torch.stack([shared_interactions(one, other, row[None])[0] for row in h]).mean(dim=0)
     np.testing.assert_allclose(both, plus, rtol=1e-10)
     np.testing.assert_allclose(both, both.T, rtol=1e-10)
 

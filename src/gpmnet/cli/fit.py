@@ -229,8 +229,12 @@ def read_pairs(path: Path | None) -> list[tuple[str, str]] | None:
     headers = (["source", "target"], ["from", "to"], ["cause", "effect"])
     if rows and [cell.strip().lower() for cell in rows[0][:2]] in headers:
         rows = rows[1:]
+    if not rows:
+        raise InputError(
+            f"{quote(path)} has no pairs; leave the option out, or give one pair of names a line"
+        )
     for number, row in enumerate(rows, start=1):
-        if len(row) < 2:
+        if len(row) != 2:
             raise InputError(
                 f"{quote(path)}, row {number}: two names are expected, got {quote(','.join(row))}"
             )

@@ -77,6 +77,10 @@ class Energy(nn.Module, ABC):
         """Return the second derivatives d2L/dz_i2 of rows (n, D): (n, dc)."""
         return self._derivatives(h).diagonal(dim1=1, dim2=2)
 
+    def score_and_curvature(self, h: Tensor) -> tuple[Tensor, Tensor]:
+        """Return both at once, which is cheaper where they share their work."""
+        return self.score(h), self.curvature(h)
+
     def hessian(self, h: Tensor) -> Tensor:
         """Return d2L/dz_i dz_j of rows (n, D): (n, dc, dc)."""
         return self._derivatives(h)

@@ -109,13 +109,17 @@ class PairwiseEnergy(Energy):
 
     def score(self, h: Tensor) -> Tensor:
         """Return dL/dz of rows (n, D): (n, dc)."""
-        s, field = self._continuous(h)
-        return (firsts(self.functions, s) * field).sum(dim=-1) + s.z * self.own[:, -1]
+        return self.score_and_curvature(h)[0]
 
     def curvature(self, h: Tensor) -> Tensor:
         """Return the second derivatives d2L/dz_i2 of rows (n, D): (n, dc)."""
+        return self.score_and_curvature(h)[1]
+
+    def score_and_curvature(self, h: Tensor) -> tuple[Tensor, Tensor]:
+        """Return both from one product with the interactions."""
         s, field = self._continuous(h)
-        return (seconds(self.functions, s) * field).sum(dim=-1) + self.own[:, -1]
+        score = (firsts(self.functions, s) * field).sum(dim=-1) + s.z * self.own[:, -1]
+        return score, (seconds(self.functions, s) * field).sum(dim=-1) + self.own[:, -1]
 
     def hessian(self, h: Tensor) -> Tensor:
         """Return d2L/dz_i dz_j of rows (n, D): (n, dc, dc)."""

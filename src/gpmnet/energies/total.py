@@ -52,6 +52,11 @@ class SumEnergy(Energy):
         """Return the second derivatives d2L/dz_i2 of rows (n, D): (n, dc)."""
         return _add([part.curvature(h) for part in self])
 
+    def score_and_curvature(self, h: Tensor) -> tuple[Tensor, Tensor]:
+        """Return both at once."""
+        scores, curvatures = zip(*(part.score_and_curvature(h) for part in self), strict=True)
+        return _add([*scores]), _add([*curvatures])
+
     def hessian(self, h: Tensor) -> Tensor:
         """Return d2L/dz_i dz_j of rows (n, D): (n, dc, dc)."""
         return _add([part.hessian(h) for part in self])

@@ -33,6 +33,7 @@ _MANY_VALUES = (
 )  # rows times coordinates from which an operation takes longer than threads wait for each other
 
 
+_MANY_PRODUCTS = 1 << 26  # rows times pairs of coordinates, likewise
 _RULE = (
     "edges are the support of Omega, what two halves of the rows learn alike: no pair was tested, there are no p-values, "
     "and fdr does not apply"
@@ -161,11 +162,15 @@ class DeepEngine(Recipe, Engine):
         order = table_order(problem.encoded.is_discrete)
         h, models = self._models(problem, order)
         lam = 1.0 if self.options.lam is None else self.options.lam
-        with all_threads() if h.numel() >= _MANY_VALUES else nullcontext():
+        with all_threads() if h.numel() * h.shape[1] >= _MANY_PRODUCTS else nullcontext():
             one, other = models.halves(h, lam)
-            halves = Halves.of(one.double(), other.double(), h.double())
             energy = models.energy(h, lam, "all rows")
-        precision = generalised_precision(deepcopy(energy).double(), h.double())
+            # In double precision contrasts of levels, differences of four values, are 0 where they should be.
+            exact = models.coordinates.n_discrete > 0
+            rows = h.double() if exact else h
+            one, other, whole = (deepcopy(part).double() if exact else part for part in (one, other, energy))
+            halves = Halves.of(one, other, rows)
+            precision = generalised_precision(whole, rows).double()
         least = (
             self.penalty.lam * lam * models.noise / (problem.n / 2) ** 0.5 if self.energy.is_trained else 0.0
         )

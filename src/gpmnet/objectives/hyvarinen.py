@@ -28,4 +28,5 @@ class Hyvarinen(Objective):
 
     def __call__(self, energy: Energy, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return the losses (n,) of rows (n, D)."""
-        return (0.5 * energy.score(h).square() + energy.curvature(h)).sum(dim=1)
+        score, curvature = energy.score_and_curvature(h)
+        return (0.5 * score.square() + curvature).sum(dim=1)

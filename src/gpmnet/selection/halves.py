@@ -46,8 +46,7 @@ class Halves:
     @classmethod
     def of(cls, one: Energy, other: Energy, h: Tensor) -> Halves:
         """Return those of two energies over rows (n, D)."""
-        pairs = ((one, other), (one, one), (other, other))
-        return cls(*(shared_interactions(a, b, h) for a, b in pairs))
+        return cls(*shared_interactions(one, other, h))
 
     def agreement(self) -> Tensor:
         """Return rho, 0 where either half has no interaction."""

@@ -34,7 +34,9 @@ from gpmnet.testing.regression import Regression
 _CURVES = (
     5  # functions of each member that make up an additive index: few, since it must not follow the noise
 )
-_FEW_LEVELS = 64  # indicators among which a closer look may look for jumps
+_FEW_LEVELS = (
+    12  # indicators among which a closer look may look for jumps, in time that grows with their square
+)
 _FITTED_SHARE = 0.28  # of the rows: a closer look that fits more than these takes true edges away
 _FAST_INDEX = 24  # cosines of a linear index that are looked at
 
