@@ -6,7 +6,7 @@ import torch
 
 from gpmnet.energies import MLP, Coordinates, Pairwise
 from gpmnet.omega import generalised_precision, shared_interactions
-from gpmnet.selection.halves import Halves, entering_size
+from gpmnet.selection.halves import Halves, common_support, entering_size
 
 MIXED = Coordinates(2, (2, 3))
 
@@ -67,10 +67,16 @@ def test_agreement_is_one_for_multiples_and_minus_one_for_opposites():
 def test_the_support_needs_agreement_and_size_in_both_halves():
     one = torch.tensor([[1.0, 0.1, 0.2], [0.1, 1.0, 0.3], [0.2, 0.3, 1.0]]).double()
     halves = Halves(torch.tensor([[1, 0.09, 0.02], [0.09, 1, 0.3], [0.02, 0.3, 1]]).double(), one, one)
-    assert halves.support().tolist() == [[False, True, False], [True, False, True], [False, True, False]]
-    assert halves.support(0.4).sum() == 2  # Omega squared of 0.1 is too small now
+    assert common_support([halves]).tolist() == [
+        [False, True, False],
+        [True, False, True],
+        [False, True, False],
+    ]
+    assert common_support([halves], 0.4).sum() == 2  # Omega squared of 0.1 is too small now
     nothing = Halves(torch.zeros(2, 2).double(), torch.zeros(2, 2).double(), torch.zeros(2, 2).double())
-    assert not nothing.support().any()
+    assert not common_support([nothing]).any()
+    opposite = Halves(-halves.both, one, one)
+    assert not common_support([halves, opposite]).any()
 
 
 def test_the_unit_is_exceeded_with_the_chance_it_says():

@@ -24,7 +24,7 @@ from gpmnet.engines.local import LocalEngine
 from gpmnet.errors import InputError
 from gpmnet.omega import generalised_precision, standardised_omega, table_order
 from gpmnet.parallel import all_threads
-from gpmnet.selection.halves import Halves
+from gpmnet.selection.halves import Halves, common_support
 from gpmnet.solvers.checkpoint import Shelf, digest
 from gpmnet.solvers.proximal import PairMasks
 
@@ -163,18 +163,17 @@ class DeepEngine(Recipe, Engine):
         h, models = self._models(problem, order)
         lam = 1.0 if self.options.lam is None else self.options.lam
         with all_threads() if h.numel() * h.shape[1] >= _MANY_PRODUCTS else nullcontext():
-            one, other = models.halves(h, lam)
+            splits = [models.halves(h, lam, split) for split in range(self.options.n_splits)]
             energy = models.energy(h, lam, "all rows")
             # In double precision contrasts of levels, differences of four values, are 0 where they should be.
-            exact = models.coordinates.n_discrete > 0
-            rows = h.double() if exact else h
-            one, other, whole = (deepcopy(part).double() if exact else part for part in (one, other, energy))
-            halves = Halves.of(one, other, rows)
-            precision = generalised_precision(whole, rows).double()
+            exact = torch.float64 if models.coordinates.n_discrete else h.dtype
+            rows = h.to(exact)
+            halves = [Halves.of(one.to(exact), other.to(exact), rows) for one, other in splits]
+            precision = generalised_precision(deepcopy(energy).to(exact), rows).double()
         least = (
             self.penalty.lam * lam * models.noise / (problem.n / 2) ** 0.5 if self.energy.is_trained else 0.0
         )
-        support = (halves.support(least) & (precision > 0)).cpu().numpy()[np.ix_(order, order)]
+        support = (common_support(halves, least) & (precision > 0)).cpu().numpy()[np.ix_(order, order)]
         omega = precision.cpu().numpy()[np.ix_(order, order)]
         first, second = np.triu_indices(problem.d, 1)
         place, m = np.argsort(order), len(first)

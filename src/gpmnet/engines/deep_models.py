@@ -84,10 +84,13 @@ class Models:
             found.append(Fold(rows, self.energy(h[rest], lam, f"fold {k + 1}")))
         return found
 
-    def halves(self, h: Tensor, lam: float) -> tuple[Energy, Energy]:
-        """Return the energies of two disjoint halves of the rows (n, D)."""
-        order = torch.randperm(len(h), generator=self.generator("halves")).to(h.device)
-        one, other = (self.energy(h[rows], lam, f"half {k + 1}") for k, rows in enumerate(order.chunk(2)))
+    def halves(self, h: Tensor, lam: float, split: int) -> tuple[Energy, Energy]:
+        """Return the energies of two disjoint halves of the rows (n, D), another two for each number of a split."""
+        order = torch.randperm(len(h), generator=self.generator(f"split {split}")).to(h.device)
+        names = [f"half {2 * split + k}" for k in (1, 2)]
+        one, other = (
+            self.energy(h[rows], lam, name) for rows, name in zip(order.chunk(2), names, strict=True)
+        )
         return one, other
 
     def energy(self, h: Tensor, lam: float, name: str) -> Energy:

@@ -32,6 +32,8 @@ class DeepOptions(Training):
         two to enter at 1; None chooses it from a warm-started path by held-out loss.
     n_folds : int
         Parts of the rows; each is tested with a model that was fitted to the others.
+    n_splits : int
+        Where Omega decides: ways to split the rows into two halves, on all of which a pair must be seen.
     omega_rows : int
         Rows of a step over which the penalised Omega is averaged.
     proximal_steps : int
@@ -52,6 +54,7 @@ class DeepOptions(Training):
     base: str | BaseFamily = "pairwise"
     lam: float | None = None
     n_folds: int = 2
+    n_splits: int = 2
     omega_rows: int = 32
     proximal_steps: int = MOST_STEPS
     most_pairs: int = 2000
@@ -64,7 +67,13 @@ class DeepOptions(Training):
         object.__setattr__(self, "base", resolve("base", self.base, BASES, BaseFamily))
         if self.lam is not None:
             check_number(self, "lam", 0.0)
-        for name, least in (("n_folds", 2), ("omega_rows", 1), ("proximal_steps", 1), ("most_pairs", 1)):
+        for name, least in (
+            ("n_folds", 2),
+            ("n_splits", 1),
+            ("omega_rows", 1),
+            ("proximal_steps", 1),
+            ("most_pairs", 1),
+        ):
             check_number(self, name, least, integer=True)
         check_type(self, "local", LocalOptions)
         if self.checkpoint is not None and not isinstance(self.checkpoint, Path):

@@ -5,14 +5,16 @@ independent, so that :math:`E fg` estimates the square of what both saw and :mat
 
 .. math:: \rho = \frac{E fg}{\sqrt{E f^2\, E g^2}} \approx \frac{\text{signal}}{\text{signal} + \text{noise}} .
 
-A pair is in the support if its interaction is more signal than noise, :math:`\rho > 1/2`, and if neither half's penalty has
-made it 0. Noise in many dimensions hardly ever agrees; in one (two binary variables) it does every second time, which is
-what the second condition is for: the penalty's unit is the size that the gradient of an independent pair exceeds in a half
-with chance :math:`1 / (4 \sqrt m)` for m pairs, so in both halves a sixteenth of a pair in all.
+A pair is in the support if its interaction is more signal than noise, :math:`\rho > 1/2`, and if no half's penalty has made
+it 0, in any of two ways to split the rows. Noise in many dimensions hardly ever agrees; in one (two binary variables) it does
+every second time, which is what the second condition is for: the penalty's unit is the size that the gradient of an
+independent pair exceeds in a half with chance :math:`1 / (4 \sqrt m)` for m pairs, so in both halves a sixteenth of a pair in
+all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -51,16 +53,19 @@ class Halves:
     def agreement(self) -> Tensor:
         """Return rho, 0 where either half has no interaction."""
         size = (self.one * self.other).sqrt()
-        return torch.where(self._seen(0.0), self.both / size.clamp(min=1e-30), 0.0)
+        return torch.where(self.seen(0.0), self.both / size.clamp(min=1e-30), 0.0)
 
-    def support(self, least: Tensor | float = 0.0) -> Tensor:
-        """Return the pairs on which the halves agree and which have Omega above `least` in both, (d, d) of bool."""
-        found = (self.agreement() > AGREES) & self._seen(least)
-        return found.fill_diagonal_(False)
-
-    def _seen(self, least: Tensor | float) -> Tensor:
+    def seen(self, least: Tensor | float) -> Tensor:
+        """Return the pairs with Omega above `least` in both halves, (d, d) of bool."""
         floor = torch.as_tensor(least, dtype=self.one.dtype, device=self.one.device).square().clamp(min=_ZERO)
         return (self.one > floor) & (self.other > floor)
+
+
+def common_support(splits: Sequence[Halves], least: Tensor | float = 0.0) -> Tensor:
+    """Return the pairs that are seen in all halves of all splits and whose mean agreement is large, (d, d) of bool."""
+    agreement = torch.stack([halves.agreement() for halves in splits]).mean(dim=0)
+    seen = torch.stack([halves.seen(least) for halves in splits]).all(dim=0)
+    return ((agreement > AGREES) & seen).fill_diagonal_(False)
 
 
 def entering_size(coordinates: Coordinates, n_functions: int, n_pairs: int) -> Tensor:
