@@ -6,10 +6,10 @@ independent, so that :math:`E fg` estimates the square of what both saw and :mat
 .. math:: \rho = \frac{E fg}{\sqrt{E f^2\, E g^2}} \approx \frac{\text{signal}}{\text{signal} + \text{noise}} .
 
 A pair is in the support if its interaction is more signal than noise, :math:`\rho > 1/2`, and if no half's penalty has made
-it 0, in any of two ways to split the rows. Noise in many dimensions hardly ever agrees; in one (two binary variables) it does
-every second time, which is what the second condition is for: the penalty's unit is the size that the gradient of an
-independent pair exceeds in a half with chance :math:`1 / (4 \sqrt m)` for m pairs, so in both halves a sixteenth of a pair in
-all.
+it 0, in any of two ways to split the rows. Noise in many dimensions hardly ever agrees; in one (two binary variables) it
+does every second time, which is what the second condition is for: the penalty's unit is the size that the gradient of an
+independent pair exceeds in a half with chance :math:`1 / (4 \sqrt m)` for m pairs, so in both halves a sixteenth of a pair
+in all.
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ from gpmnet.testing.regression import Regression
 _FITTED_BY = 1 << 13  # rows by which neurons are fitted, in equal steps
 _CHOSEN_BY = 1 << 12  # rows by which jumps are chosen
 _STEEP = (2.0, 8.0)  # of neurons at the start: a bend, a step
-_STEPS = 12  # rows at a time
+_STEPS = 8
 _ROUGHLY = 1 << 11  # rows by which neurons are fitted first
-_PROJECTED = 48  # jumps that come closest, of which the regression is taken away
+_PROJECTED = 24  # jumps that come closest, of which the regression is taken away
 _MOST_JUMPS = 8
 _CLEAR = 4.0  # standard errors: the largest of some thousand
 _STRETCHES = 64  # of the thresholds of a member
@@ -58,7 +58,7 @@ def look_closer(
 
     Notes
     -----
-    Time O(b (n p (q + J) + r (k + m)^2 (q + t S))) for p columns, J = 48 jumps, S = 36 steps and r rows, 8,192 at most;
+    Time O(b (n p (q + J) + r (k + m)^2 (q + t S))) for p columns, J = 24 jumps, S = 24 steps and r rows, 8,192 at most;
     memory O(b n (p + J)).
     """
     lines = torch.cat([scores, indicators], dim=1)

@@ -115,12 +115,14 @@ class DoubleResidual(ConditionalTest):
         if wider is None:
             return found
         after = wider.left()
-        again = self._pairs(wider, after)
         df = work.regression.df, wider.regression.df
         missed = [_explains_more(*ends, *df) for ends in zip(left, after, strict=True)]
-        higher = torch.stack([*missed, again.log_p > before.log_p]).all(dim=0)
-        found = found.copy()
-        found.put(at, again.where(higher, before))
+        some = torch.stack(missed).all(dim=0).nonzero()[:, 0]
+        if not len(some):
+            return found
+        again = self._pairs(wider.take(some), [Residuals(x.value[some], x.variance[some]) for x in after])
+        before, found = before.take(some), found.copy()
+        found.put(at[some], again.where(again.log_p > before.log_p, before))
         return found
 
     def _pairs(self, work: _Work, left: Sequence[Residuals]) -> PairTests:
