@@ -247,7 +247,8 @@ def write():
         "sparse discrete data; they were then chosen on other draws (docs/local.md). The tables are therefore not untouched",
         "by them. Of the local engine as it is are the rows of Butterfly, random graphs, null columns, null pairs, Gaussian",
         "laws, tables, parity, the test by itself, speed and the network of a million variables (other large ones differ",
-        "in nothing that is done above 100 variables); intervals and grids are of the engine without a closer look; all",
+        "in nothing that is done above 100 variables), but for late limits of the closer look (levels, rows, jumps that are",
+        "looked at), which speed has; intervals and grids are of the engine without a closer look; all",
         "others are older, and their times longer or, for the deep engine, growth, networks of 1,000 variables,",
         "twelve variables and rules, about as now.\n",
     ]

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gpmnet
 from gpmnet import GPM
+from gpmnet.energies import DeepKernel
 from gpmnet.engines import ENGINES
 from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.deep_options import DeepOptions
@@ -25,12 +26,13 @@ from gpmnet.nodes.models import NodeOptions
 from gpmnet.parts import Part
 from gpmnet.simulate import simulate
 
-QUICK = DeepOptions(steps=2, lam=2.0, most_pairs=10)
+QUICK = DeepOptions(steps=2, lam=2.0, most_pairs=10, n_splits=1)
 ESTIMATORS = [
     GPM(),
     GPM("dag"),
     GPM("deep", options=QUICK),
     GPM("deep", energy="pairwise", options=QUICK),
+    GPM("paper", energy=DeepKernel(n_points=10), options=replace(QUICK, base="normal")),
 ]
 
 
