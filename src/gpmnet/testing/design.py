@@ -154,12 +154,15 @@ class Designs:
         key = self._key(self._keys(given[:1], True)[0].tolist())
         if f.d > o.closer_up_to or not key.shape.n_continuous:
             return None
-        members = self._members(given, key)
-        levels = self._indicators(members.discrete, table).flatten(1)
-        levels = levels if levels.shape[1] <= _FEW_LEVELS else levels[:, :0]
+        n_levels = (
+            key.n_discrete * key.wide
+        )  # of the whole batch alike, so that no answer depends on those beside it
+        n_levels = n_levels if n_levels <= _FEW_LEVELS else 0
         n_scores, n_index = key.shape.n_continuous, o.index_cosines(f.n)
-        if n_fitted(n_scores + levels.shape[1], n_scores, len(targets), n_index) > _FITTED_SHARE * f.n:
+        if n_fitted(n_scores + n_levels, n_scores, len(targets), n_index) > _FITTED_SHARE * f.n:
             return None
+        members = self._members(given, key)
+        levels = self._indicators(members.discrete[:, : key.n_discrete if n_levels else 0], table).flatten(1)
         scores, indicators = table.rows(table.additive(members.continuous, 0)), table.rows(levels)
         first = table.rows(torch.stack([feature_rows(f, table, x[:, None])[:, 0, 0] for x in targets], dim=1))
         return look_closer(regression, scores, indicators, first, left, n_index)
