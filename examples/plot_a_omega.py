@@ -30,7 +30,7 @@ print(model.network_.facts.warnings[-1])
 
 # %%
 # Omega beside the truth. Entries of the model that all rows gave are shown as they are, also those of pairs that are no
-# edges: the penalty has made them exactly zero.
+# edges: the penalty has made nearly all of them exactly zero.
 
 names = list(model.network_.names)
 truth = drawn.truth.toarray() != 0
