@@ -2,7 +2,7 @@
 
 A Markov network contains every edge of the directed graph that a law comes from, if it comes from one; what else it has
 are edges between causes of a common effect. So it tells a search where to look. `pc` tests, `ges` and `boss` score;
-all return the class of directed graphs that the independences cannot tell apart (`gpmnet.causal.CPDAG`).
+all return the class of directed graphs that the independences cannot tell apart (`gpmnet.directed.cpdag.CPDAG`).
 
 Arrows are causes only if no common cause is left out of the table, rows were not selected by what is in it, and what is
 independent in the law is separated in the graph (faithfulness). No size of an effect is claimed.
