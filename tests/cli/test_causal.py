@@ -116,6 +116,10 @@ def test_bad_input_is_one_line(gpmnet, fitted, tmp_path):
         gpmnet("causal", *good, "--tiers", tmp_path / "tiers.csv")
     )
     assert "two names are expected" in refused(gpmnet("causal", *good, "--forbid", tmp_path / "one.csv"))
+    (tmp_path / "three.csv").write_text("rain,wet,slip\n")
+    assert "two names are expected" in refused(gpmnet("causal", *good, "--forbid", tmp_path / "three.csv"))
+    (tmp_path / "none.csv").write_text("source,target\n")
+    assert "has no pairs" in refused(gpmnet("causal", *good, "--forbid", tmp_path / "none.csv"))
     assert "holds no saved network" in refused(gpmnet("causal", tmp_path, fitted / "table.csv"))
     assert "no such file" in refused(gpmnet("causal", fitted / "out", tmp_path / "nothing.csv"))
 

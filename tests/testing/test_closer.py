@@ -162,3 +162,11 @@ def test_there_is_no_closer_look_without_a_continuous_member_or_with_few_rows(fe
         regression = designs.regress(sets, ends, table)
         left = torch.zeros((1, 6, n), dtype=torch.float64)
         assert designs.closer(regression, sets, table, ends, left) is None
+
+
+def test_there_is_a_closer_look_without_indices(p_given):
+    rng = np.random.default_rng(9)
+    z = rng.normal(size=(500, 2))
+    x, y = (np.sign(z[:, 0]) * z[:, 1] + 0.5 * rng.normal(size=500) for _ in range(2))
+    data = np.column_stack([x, y, z])
+    assert p_given(data, 0, 1, [2, 3], n_index=0) > p_given(data, 0, 1, [2, 3], n_index=0, closer_up_to=0)

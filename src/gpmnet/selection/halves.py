@@ -26,7 +26,7 @@ from gpmnet.omega import shared_interactions
 
 AGREES = 0.5
 _BOTH = 1 / 16  # independent pairs that enter both halves, of all
-_ZERO = 1e-10  # of Omega squared; contrasts of levels are not exactly 0 in single precision
+_ZERO = 1e-10  # of Omega squared; contrasts of levels are differences of four values, and round
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,7 +54,7 @@ def look_closer(
     left : Tensor of shape (b, q, n)
         What the regressions leave of all features of the targets.
     n_index : int
-        Cosines of the polynomial index.
+        Cosines of the polynomial index, 0 for none.
 
     Notes
     -----
@@ -63,9 +63,11 @@ def look_closer(
     """
     lines = torch.cat([scores, indicators], dim=1)
     powers = torch.cat([standardised(scores**e) for e in (2, 3)], dim=1)
-    index = standardised(_predicted(torch.cat([lines, powers], dim=1), first, regression.ridge))
     start = standardised(_predicted(lines, first, regression.ridge))
-    made = [powers, index_functions(index, n_index).flatten(1, 2), _neurons(lines, first, start)]
+    made = [powers, _neurons(lines, first, start)]
+    if n_index:
+        index = standardised(_predicted(torch.cat([lines, powers], dim=1), first, regression.ridge))
+        made.append(index_functions(index, n_index).flatten(1, 2))
     wider = regression.with_columns(DenseBlock(torch.cat(made, dim=1)))
     jumps = _jumps(wider, lines, left - wider.fitted(left.mT).mT)
     return wider if jumps is None else wider.with_columns(DenseBlock(jumps))
@@ -76,13 +78,18 @@ def n_fitted(n_lines: int, n_scores: int, n_targets: int, n_index: int) -> int:
     return n_targets * (n_lines + 2 + n_lines + 2 * n_scores + n_index) + 2 * n_scores + 2 * _MOST_JUMPS
 
 
-def _predicted(columns: Tensor, targets: Tensor, ridge: float) -> Tensor:
-    """Return the ridge regressions of targets (b, t, n) on columns (b, p, n)."""
+def _weights(columns: Tensor, targets: Tensor, ridge: float) -> Tensor:
+    """Return the coefficients (b, t, p) of ridge regressions of targets (b, t, n) on columns (b, p, n)."""
     n = targets.shape[2]
     gram = (columns @ columns.mT).double() / n
     gram.diagonal(dim1=1, dim2=2).add_(ridge)
-    weights: Tensor = torch.linalg.solve(gram, (columns @ targets.mT).double() / n)
-    return weights.mT.to(columns.dtype) @ columns
+    found: Tensor = torch.linalg.solve(gram, (columns @ targets.mT).double() / n)
+    return found.mT
+
+
+def _predicted(columns: Tensor, targets: Tensor, ridge: float) -> Tensor:
+    """Return what such regressions say of the targets, (b, t, n)."""
+    return _weights(columns, targets, ridge).to(columns.dtype) @ columns
 
 
 def _neurons(lines: Tensor, targets: Tensor, start: Tensor) -> Tensor:
@@ -93,7 +100,7 @@ def _neurons(lines: Tensor, targets: Tensor, start: Tensor) -> Tensor:
     b, t, n = targets.shape
     x = _with_one(lines.repeat_interleave(t, dim=0))
     y, s = (value.flatten(0, 1) for value in (targets, start))
-    direction = _weights(x, s - s.median(dim=1, keepdim=True).values)
+    direction = _weights(x, (s - s.median(dim=1, keepdim=True).values)[:, None], 1e-6)[:, 0]
     rough, fine = (slice(None, None, -(-n // rows)) for rows in (_ROUGHLY, _FITTED_BY))
     fits = [
         _least_squares(x[..., rough].double(), y[..., rough].double(), steep * direction) for steep in _STEEP
@@ -103,14 +110,6 @@ def _neurons(lines: Tensor, targets: Tensor, start: Tensor) -> Tensor:
     if n > _ROUGHLY:
         best, _ = _least_squares(x[..., fine].double(), y[..., fine].double(), best)
     return standardised(torch.sigmoid((best[:, None].to(x.dtype) @ x)[:, 0]).reshape(b, t, n))
-
-
-def _weights(x: Tensor, y: Tensor) -> Tensor:
-    """Return the weights (c, p) with which columns (c, p, n) make up y (c, n); the smallest where they are not unique."""
-    gram = (x @ x.mT).double() / x.shape[2]
-    gram.diagonal(dim1=1, dim2=2).add_(1e-6)
-    found: Tensor = torch.linalg.solve(gram, (x @ y[..., None]).double() / x.shape[2])
-    return found[..., 0]
 
 
 def _least_squares(x: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:

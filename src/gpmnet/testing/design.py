@@ -154,9 +154,8 @@ class Designs:
         key = self._key(self._keys(given[:1], True)[0].tolist())
         if f.d > o.closer_up_to or not key.shape.n_continuous:
             return None
-        n_levels = (
-            key.n_discrete * key.wide
-        )  # of the whole batch alike, so that no answer depends on those beside it
+        # Of the whole batch alike, so that no answer depends on those beside it.
+        n_levels = key.n_discrete * key.wide
         n_levels = n_levels if n_levels <= _FEW_LEVELS else 0
         n_scores, n_index = key.shape.n_continuous, o.index_cosines(f.n)
         if n_fitted(n_scores + n_levels, n_scores, len(targets), n_index) > _FITTED_SHARE * f.n:
