@@ -22,6 +22,7 @@ from gpmnet.testing.design_options import DesignOptions
         (LocalOptions, "test", "rao"),
         (LocalOptions, "rule", None),
         (TwoEnded, "min_information", 0.0),
+        (TwoEnded, "slack", -1.0),
         (NodeOptions, "discrete", "guess"),
         (NodeOptions, "score_ridge", 0.0),
         (NodeOptions, "logistic_ridge", float("nan")),

@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 import torch
 
+from gpmnet.selection.missed import evidence as evidence_of
 from gpmnet.selection.pair_rule import Limits, ends
 from gpmnet.selection.two_ended import TwoEnded
 
-KAPPA, MOST = 0.2, 3
-RULE = TwoEnded(min_information=KAPPA)
+KAPPA, SLACK, MOST = 0.2, 1.0, 3
+RULE = TwoEnded(min_information=KAPPA, slack=SLACK)
 
 
 def one(test, i, j, given):
@@ -17,9 +18,33 @@ def one(test, i, j, given):
     return test.pairs(torch.tensor([i]), torch.tensor([j]), sets)
 
 
-def evidence(test, node, candidate, given):
-    sets = torch.tensor([sorted(given)], dtype=torch.int64).reshape(1, -1)
-    return float(test.rank(torch.tensor([node]), torch.tensor([[candidate]]), sets))
+def residuals(test, variables, given, node):
+    """Return what a set leaves of variables' features, as the search would regress them for a node."""
+    designs, f = test.designs, test.designs.features
+    regression = designs.regress(
+        torch.tensor([sorted(given)], dtype=torch.int64).reshape(1, -1),
+        [torch.tensor([node])],
+        products=False,
+    )
+    raw = torch.cat([f.of(torch.tensor([k]))[:, :, : int(f.width[k])] for k in variables], dim=2)
+    if designs.features.is_discrete[torch.tensor(variables)].any():
+        raw = raw - raw.mean(dim=1, keepdim=True)
+    return regression.residuals(raw)[0].numpy(), float(regression.df[0])
+
+
+def evidence(test, node, others, given):
+    """Return (n - df) times the sum of squared canonical correlations, less its mean, and the mean."""
+    (one, df), (two, _) = (residuals(test, x, given, node) for x in ([node], others))
+    basis = [np.linalg.qr(x)[0] for x in (one, two)]
+    squares = np.linalg.svd(basis[0].T @ basis[1], compute_uv=False) ** 2
+    mean = one.shape[1] * two.shape[1]
+    return (len(one) - df) * squares.sum() - mean, mean
+
+
+def could_be_missed(test, i, j, own, group):
+    (e_j, d_j), (e_m, d_m) = evidence(test, i, [j], own), evidence(test, i, sorted(group), own)
+    spread = 2 * d_m + 4 * max(e_m, 0) + 2 * d_j + 4 * max(e_j, 0)
+    return e_m + SLACK * np.sqrt(spread) >= e_j or left(test, i, own | group) <= left(test, i, own | {j})
 
 
 def left(test, i, given):
@@ -49,39 +74,40 @@ def has_say(test, i, j, own, given, more, least):
 
 def by_hand(test, around, i, j):
     """The rule of the docstring, a pair and a set at a time: the answer, what each end alone would say, and the union."""
-    sides, singly, informed = [], [], []
-    for node, partner in ((i, j), (j, i)):
-        own, other = around[node] - {partner}, around[partner] - {node}
-        least = one(test, i, j, own)
-        informed.append(float(least.information))
-        found = [(float(least.log_p), float(least.strength), float(least.sign))]
-        bar = evidence(test, node, partner, own) / 2
-        larger = [own | {k} for k in other - own if evidence(test, node, k, own) <= bar]
-        levels = [max(int(test.designs.features.levels[k]), 1) for k in own | other]
-        fits = np.prod(levels) <= test.designs.features.n / 10 and len(own | other) <= MOST
-        for given in [*larger, None, *([own | other] if fits else [])]:
-            if given is None:
-                singly.append(max(found))
-                continue
-            more = one(test, i, j, given)
-            if has_say(test, i, j, own, given, more, KAPPA * float(least.information)):
-                found.append((float(more.log_p), float(more.strength), float(more.sign)))
-        sides.append(max(found))
-    if around[i] - {j} == around[j] - {i}:
-        return sides[0], (), ()
+    sets = around[i] - {j}, around[j] - {i}
+    both = sets[0] | sets[1]
+    levels = [max(int(test.designs.features.levels[k]), 1) for k in both]
+    fits = np.prod(levels) <= test.designs.features.n / 10 and len(both) <= MOST
+    union = one(test, i, j, both)
+    sides, informed, used = [], [], 0
+    for node, partner, own in ((i, j, sets[0]), (j, i, sets[1])):
+        alone = one(test, i, j, own)
+        informed.append(float(alone.information))
+        say = (
+            fits
+            and both != own
+            and union.log_p > alone.log_p
+            and could_be_missed(test, node, partner, own, both - own)
+            and has_say(test, node, partner, own, both, union, KAPPA * informed[-1])
+        )
+        found = union if say else alone
+        used += bool(say)
+        sides.append((float(found.log_p), float(found.strength), float(found.sign)))
+    if sets[0] == sets[1]:
+        return sides[0], (), (), 0
     told = [()] * 3
     if fits:
-        union = one(test, i, j, own | other)
         said = float(union.strength), float(union.sign)
         told = [said if union.information >= KAPPA * x else () for x in (*informed, max(informed))]
-    sides = [(min(log_p + np.log(2), 0.0), *rest) for log_p, *rest in sides]
-    r, q = min(sides), max(singly)
-    tangents = [np.tan((0.5 - np.exp(min(log_p, np.log(0.99)))) * np.pi) for log_p in (r[0], q[0])]
-    log_p = np.log(2) - np.logaddexp(-r[0], -q[0])  # far out the combination is the harmonic mean
+    tangents = [np.tan((0.5 - np.exp(min(log_p, np.log(0.99)))) * np.pi) for log_p, *_ in sides]
+    log_p = np.log(2) - np.logaddexp(
+        -sides[0][0], -sides[1][0]
+    )  # far out the combination is the harmonic mean
     if log_p > -20:
         log_p = np.log(0.5 - np.arctan(np.mean(tangents)) / np.pi)
-    sides = [(log_p, *(said or rest)) for (log_p, *rest), said in zip(sides, told, strict=False)]
-    return (log_p, *(told[2] or min(r, q)[1:])), tuple(sides), told
+    answer = (log_p, *(told[2] or min(sides)[1:]))
+    sides = [(log_p + np.log(2), *(said or rest)) for (log_p, *rest), said in zip(sides, told, strict=False)]
+    return answer, tuple(sides), told, used
 
 
 def as_members(around):
@@ -105,9 +131,9 @@ def test_the_rule_is_that_of_a_loop_over_sets(test_of):
     first, second = torch.triu_indices(7, 7, 1)
     found = RULE(test, as_members(around), first, second, Limits(most_members=MOST))
     got = torch.stack([found.log_p, found.strength, found.sign], dim=1)
-    sides_apart = beyond = by_union = 0
+    sides_apart = beyond = by_union = decided = 0
     for i, j, row in zip(first.tolist(), second.tolist(), got, strict=True):
-        expected, sides, told = by_hand(test, around, i, j)
+        expected, sides, told, used = by_hand(test, around, i, j)
         # A pair that is beyond doubt from the end with the smaller set is not tested from the other.
         sizes = len(around[i] - {j}), len(around[j] - {i})
         first_asked = sides[int(np.argmin(sizes))] if sides and sizes[0] != sizes[1] else (0.0,)
@@ -117,9 +143,11 @@ def test_the_rule_is_that_of_a_loop_over_sets(test_of):
         np.testing.assert_allclose(row, expected, rtol=1e-5, atol=1e-8)
         sides_apart += bool(sides)
         by_union += any(told)
+        decided += used
     assert sides_apart > 10
     assert beyond > 1
     assert by_union > 5
+    assert decided > 3
     back = RULE(test, as_members(around), second, first, Limits(most_members=MOST))
     np.testing.assert_allclose(back.log_p, found.log_p, rtol=1e-6, atol=1e-8)
 
@@ -194,3 +222,20 @@ def test_information_counts_what_the_set_leaves(test_of):
     # |corr(x, k)|^2 = 0.8: a fifth of the first feature is left, and more of the cosines
     assert 0.2 < share < 0.7
     assert float(one(test, 1, 4, {3}).information) < 1.0
+
+
+def test_a_wave_that_three_features_do_not_see_can_be_what_was_missed(test_of):
+    """x and y are fast waves of k; y's search ended at x."""
+    n, repeats = 300, 30
+    rng = np.random.default_rng(0)
+    k = rng.normal(size=(n, repeats))
+    x, y = (np.sin(4 * k) + 0.3 * rng.normal(size=k.shape) for _ in range(2))
+    test = test_of(np.concatenate([x, y, k], axis=1))
+    at = torch.arange(repeats)
+    x_at, y_at, k_at = at, at + repeats, at + 2 * repeats
+    members = torch.full((3 * repeats, 2), -1)
+    members[x_at, 0], members[x_at, 1], members[y_at, 0] = k_at, y_at, x_at
+    found = RULE(test, members, x_at, y_at, Limits())
+    assert (found.log_p < np.log(0.05)).double().mean() <= 0.15
+    partner, theirs = evidence_of(test, y_at, x_at, torch.full((repeats, 1), -1), k_at[:, None])
+    assert theirs.could_match(partner, SLACK).double().mean() < 0.2

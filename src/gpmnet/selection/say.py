@@ -17,6 +17,7 @@ from torch import Tensor
 
 from gpmnet.testing.base import BoundTest, PairTests, packed
 from gpmnet.testing.blocks import budget
+from gpmnet.testing.design import Designs
 from gpmnet.testing.residuals import Residuals
 
 _CLEARLY = 0.75
@@ -41,18 +42,26 @@ def has_say(test: BoundTest, base: Base, sets: Tensor, tests: PairTests) -> Tens
     at = (tests.information < base.least).nonzero()[:, 0]
     if len(at):
         first, second = base.first[at], base.second[at]
-        left = _left(test, (first, second), packed(sets[at]))
+        left = left_of(test, (first, second), sets[at])
         pairs = (first, second), (second, first)
-        with_other = [
-            _left(test, (a,), packed(torch.cat([base.sets[at], b[:, None]], dim=1)))[0] for a, b in pairs
-        ]
+        with_other = [left_of(test, (a,), torch.cat([base.sets[at], b[:, None]], dim=1))[0] for a, b in pairs]
         say[at] = (left < _CLEARLY * torch.stack(with_other)).all(dim=0)
     return say
 
 
-def _left(test: BoundTest, ends: tuple[Tensor, ...], sets: Tensor) -> Tensor:
-    """Return what sets (B, s) leave of the first features of variables, (B,) each, corrected for degrees of freedom."""
-    designs = test.designs
+def left_of(test: BoundTest, ends: tuple[Tensor, ...], sets: Tensor) -> Tensor:
+    """Return what sets (B, s; -1 pads) leave of the first features of variables (B,), for each of some of them: (e, B).
+
+    As a share of their variance, corrected for degrees of freedom, after a closer look.
+    """
+
+    def block(at: slice) -> Tensor:
+        return _left(test.designs, tuple(end[at] for end in ends), packed(sets[at]))
+
+    return torch.cat(test.in_blocks(block, len(sets)), dim=1)
+
+
+def _left(designs: Designs, ends: tuple[Tensor, ...], sets: Tensor) -> Tensor:
     found = torch.empty((len(ends), len(sets)), dtype=torch.float64, device=sets.device)
     for rows in designs.batches(sets, budget(sets.device)):
         some = [end[rows] for end in ends]

@@ -7,13 +7,14 @@ To add one, write a subclass of `ConditionalTest` with the method `pairs` and gi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import torch
 from torch import Tensor
 
-from gpmnet.parallel import side_by_side
+from gpmnet.parallel import Answer, side_by_side
 from gpmnet.parts import Part
 from gpmnet.testing.design import Designs
 
@@ -133,7 +134,7 @@ class BoundTest:
         def block(at: slice) -> PairTests:
             return self.test.pairs(self.designs, first[at], second[at], packed(given[at]))
 
-        return PairTests.joined(side_by_side(block, len(first), self._worth(len(first))))
+        return PairTests.joined(self.in_blocks(block, len(first)))
 
     def rank(self, nodes: Tensor, candidates: Tensor, given: Tensor) -> Tensor:
         """Return log p-values (B, C) of nodes against their candidates given their sets."""
@@ -141,12 +142,13 @@ class BoundTest:
         def block(at: slice) -> Tensor:
             return self.test.rank(self.designs, nodes[at], candidates[at], packed(given[at]))
 
-        return torch.cat(side_by_side(block, len(nodes), self._worth(len(nodes))))
+        return torch.cat(self.in_blocks(block, len(nodes)))
 
-    def _worth(self, count: int) -> int:
-        """Return how many threads the regressions given `count` sets are worth."""
+    def in_blocks(self, function: Callable[[slice], Answer], count: int) -> list[Answer]:
+        """Return what a function says of the blocks of `count` sets, as many as regressions on them are worth threads."""
         features = self.designs.features
-        return 1 if features.device.type != "cpu" else count * features.n // _WORTH_A_THREAD
+        worth = 1 if features.device.type != "cpu" else count * features.n // _WORTH_A_THREAD
+        return side_by_side(function, count, worth)
 
 
 def packed(sets: Tensor, width: int | None = None) -> Tensor:
