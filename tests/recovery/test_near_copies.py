@@ -25,7 +25,7 @@ def measurements(seed, n=400):
 @pytest.fixture(scope="module")
 def fitted():
     with pytest.warns(CollinearWarning, match="^near-copies hide each other's edges \\(3 groups\\)") as seen:
-        model = GPM().fit(measurements(0))
+        model = GPM(fdr=0.01).fit(measurements(0))
     assert seen[0].filename == __file__
     return model
 

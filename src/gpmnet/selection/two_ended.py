@@ -7,10 +7,11 @@ neighbors, :math:`M = N(j) \setminus N(i)`, so that the union has a say wherever
 .. math:: p_i = \max(p_{N(i)},\ p_{N(i) \cup N(j)}) \text{ if } M \text{ could be what i missed, else } p_{N(i)} ,
 
 all sets without the pair itself. The p-value of the pair is the Cauchy combination of :math:`p_i` and :math:`p_j`, honest
-where both are; where both ends' sets are the same, it is the one test given them. It sees an edge as soon as one end's set
+where both are; where both ends' sets are the same, it is the one test given them. Where the union has too many members or
+cells, :math:`N(i)` with the member of M that says most about i stands for it. The rule sees an edge as soon as one end's set
 is good enough to see it, and does not lose one to close relatives of an end that the other end knows. What it does not guard
-against: neighbors that both ends missed, unions too large to be tried, and several missed ones of which the other end knows
-too few to say as much as the partner does.
+against: neighbors that both ends missed, several where the union is too large, and several of which the other end knows too
+few to say as much as the partner does.
 
 A union that leaves less than a share kappa of the information that :math:`N(i)` leaves and does not explain both ends has no
 say either (`say`): beside what all but determines an end everything looks independent.
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -65,8 +67,7 @@ class TwoEnded(PairRule):
         which end decides, and else those given the set that decides the smaller p-value. The end with the smaller set is
         asked first; where its p-value is below 1e-12, twice that stands for p and the larger set is not tried. Time: two
         tests a pair, one where both sets are the same, one for the union, and two regressions where only these can tell
-        whether the union has a say. Unions whose discrete members span more cells than a saturated regression may have are
-        not tried.
+        whether the union has a say.
         """
         a, b = ends(members, first, second)
         size_a, size_b = (a >= 0).sum(dim=1), (b >= 0).sum(dim=1)
@@ -78,14 +79,14 @@ class TwoEnded(PairRule):
             torch.where(swap[:, None], a, b),
         )
         unions = _Unions.of_pairs(test, near, union(a, b), limits.most_members)
-        found, least = self._asked(test, near, unions, limits.alpha)
+        found, least = self._asked(test, near, unions, limits)
         differs = ~same(a, b)
         doubt = differs & ((found.log_p > _CLEAR) | (size_a == size_b))
         tests = found.with_log_p(torch.where(differs, found.log_p + math.log(2), found.log_p))
         at = doubt.nonzero()[:, 0]
         if len(at):
             asked = unions.take(at)
-            far, far_least = self._asked(test, near.take(at).turned(), asked, limits.alpha)
+            far, far_least = self._asked(test, near.take(at).turned(), asked, limits)
             unions.tests.put(at, asked.tests)
             least[at] = torch.maximum(least[at], far_least)
             tests.put(at, _combined(found.take(at), far))
@@ -93,26 +94,30 @@ class TwoEnded(PairRule):
         tests = tests.with_strength(told, unions.tests.take(told))
         return tests.with_log_p(tests.log_p.clamp(max=0.0))
 
-    def _asked(self, test: BoundTest, end: _End, unions: _Unions, alpha: float) -> tuple[PairTests, Tensor]:
+    def _asked(self, test: BoundTest, end: _End, unions: _Unions, limits: Limits) -> tuple[PairTests, Tensor]:
         r"""Return the tests behind :math:`p_i`, for pairs of a node i and its partner j.
 
         And the information (B,) that a union must leave to have a say.
         """
         alone = test.pairs(end.node, end.partner, end.own)
         least = self.min_information * alone.information
-        fresh = (end.other >= 0) & ~(end.other[:, :, None] == end.own[:, None, :]).any(dim=2)
-        at = (unions.fits & fresh.any(dim=1) & (alone.log_p < math.log(alpha))).nonzero()[:, 0]
-        if not len(at):
-            return alone, least
-        united = unions.tests_of(at)
-        larger = united.log_p > alone.log_p[at]
-        at, united = at[larger], united.take(larger.nonzero()[:, 0])
-        missed = self._missed(test, end.take(at), torch.where(fresh, end.other, -1)[at], unions.sets[at])
-        at, united = at[missed], united.take(missed)
-        base = Base(end.node[at], end.partner[at], end.own[at], least[at])
-        say = has_say(test, base, unions.sets[at], united).nonzero()[:, 0]
-        alone.put(at[say], united.take(say))
+        group = torch.where((end.other[:, :, None] == end.own[:, None, :]).any(dim=2), -1, end.other)
+        asked = (group >= 0).any(dim=1) & (alone.log_p < math.log(limits.alpha))
+        at = (asked & unions.fits).nonzero()[:, 0]
+        self._heard(test, end, alone, least, _Larger(at, group[at], unions.sets[at], unions.tests_of(at)))
+        at = (asked & ~unions.fits).nonzero()[:, 0]
+        if len(at):
+            self._heard(test, end, alone, least, _one_more(test, end, at, group[at], limits.most_members))
         return alone, least
+
+    def _heard(self, test: BoundTest, end: _End, alone: PairTests, least: Tensor, larger: _Larger) -> None:
+        """Replace the tests of pairs, in place, by those given larger sets that have a say and make p larger."""
+        larger = larger.take((larger.tests.log_p > alone.log_p[larger.at]).nonzero()[:, 0])
+        larger = larger.take(self._missed(test, end.take(larger.at), larger.group, larger.sets))
+        some = end.take(larger.at)
+        base = Base(some.node, some.partner, some.own, least[larger.at])
+        larger = larger.take(has_say(test, base, larger.sets, larger.tests).nonzero()[:, 0])
+        alone.put(larger.at, larger.tests)
 
     def _missed(self, test: BoundTest, end: _End, group: Tensor, sets: Tensor) -> Tensor:
         """Return the positions of pairs of which a group (B, m) could be what the node missed; `sets` (B, s) are unions."""
@@ -142,6 +147,31 @@ class _End:
     def turned(self) -> _End:
         """Return the pairs seen from the other end."""
         return _End(self.partner, self.node, self.other, self.own)
+
+
+class _Larger(NamedTuple):
+    """Larger sets (c, s) of pairs at positions (c,), the groups (c, m) that they add to an end's, and tests given them."""
+
+    at: Tensor
+    group: Tensor
+    sets: Tensor
+    tests: PairTests
+
+    def take(self, some: Tensor) -> _Larger:
+        """Return some of them."""
+        return _Larger(self.at[some], self.group[some], self.sets[some], self.tests.take(some))
+
+
+def _one_more(test: BoundTest, end: _End, at: Tensor, group: Tensor, most_members: int) -> _Larger:
+    """Return the sets of pairs, at positions (c,), with the one of a group (c, m) that says most, as far as they fit."""
+    some = end.take(at)
+    best = test.rank(some.node, group, some.own).masked_fill(group < 0, torch.inf).argmin(dim=1, keepdim=True)
+    group = group.gather(1, best)
+    sets = torch.cat([some.own, group], dim=1)
+    fits = (test.designs.few_cells(sets) & ((sets >= 0).sum(dim=1) <= most_members)).nonzero()[:, 0]
+    some = some.take(fits)
+    tests = test.pairs(some.node, some.partner, sets[fits])
+    return _Larger(at[fits], group[fits], sets[fits], tests)
 
 
 @dataclass(frozen=True, eq=False)
