@@ -144,7 +144,8 @@ def inside(network: MarkovNetwork, names: tuple[str, ...]) -> BoolMatrix:
     missing = [name for name in names if name not in network]
     if missing:
         raise InputError(
-            f"the network has no variable {quote_all(missing)}, which the table has: it was learned from another"
+            f"the table does not belong to the network, which has no variable {quote_all(missing)}; "
+            "give the table that it was learned from"
         )
     at = [network.position(name) for name in names]
     adjacency: Any = network.adjacency
