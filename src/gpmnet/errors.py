@@ -13,6 +13,20 @@ class InputError(GpmnetError, ValueError):
     """What the user gave cannot be used; the message says what, where and what to do."""
 
 
+class UnknownColumnError(InputError):
+    """Columns were named that a table does not have.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Those that it does not have.
+    """
+
+    def __init__(self, message: str, columns: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.columns = columns
+
+
 class ComputationError(GpmnetError, ArithmeticError):
     """A computation broke down on usable input; the message says where and what to try."""
 

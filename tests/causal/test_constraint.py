@@ -7,7 +7,7 @@ import pytest
 from gpmnet import MarkovNetwork, fit
 from gpmnet.causal import CPDAG, Knowledge, PCOptions, pc
 from gpmnet.causal.constraint import COLLIDERS, inside, search
-from gpmnet.causal.skeleton import Limits, pc_skeleton
+from gpmnet.causal.skeleton import CanSeparate, Limits, pc_skeleton, sets_of_size
 from gpmnet.directed.meek import is_acyclic, topological
 from gpmnet.errors import InputError
 from gpmnet.graphs import moralise
@@ -28,6 +28,69 @@ def test_inside_the_true_network_the_class_is_exact_for_fewer_tests(
     assert inner.graph == outer.graph == CPDAG.from_dag(dag, names(d))
     assert inner.contradictions == outer.contradictions == ()
     assert inner.n_evaluations < outer.n_evaluations
+
+
+@pytest.mark.parametrize("degree", [2, 4, 6])
+@pytest.mark.parametrize("seed", range(15))
+def test_every_pair_that_can_be_separated_is_by_a_set_that_is_tried(seed, degree, random_dag, oracle):
+    """By enumeration of all sets of neighbors, with what the search may have at its beginning and at its end."""
+    dag = random_dag(8, degree, seed)
+    skeleton, network = dag | dag.T, moralise(dag).toarray()
+    for adjacent in (network, skeleton | (network & (np.random.default_rng(seed).random((8, 8)) < 0.5))):
+        adjacent = adjacent | adjacent.T
+        can = CanSeparate(network, adjacent, np.zeros_like(dag))
+        near = [np.flatnonzero(row).tolist() for row in adjacent]
+        for pair in [(i, j) for i, j in np.argwhere(np.triu(network & ~skeleton)).tolist()]:
+            tried = [s for size in range(7) for s in sets_of_size(near, pair, size) if can(pair, s)]
+            assert oracle(dag)([pair] * len(tried), tried).any()
+
+
+def test_what_cannot_separate_is_not_tried():
+    """x and y with a common neighbor c, and u behind x: u says nothing about y but through x, and c is the only effect."""
+    x, y, c, u, v = range(5)
+    network = np.zeros((5, 5), dtype=bool)
+    for a, b in ((x, y), (x, c), (y, c), (x, u)):
+        network[a, b] = network[b, a] = True
+    nothing = np.zeros_like(network)
+    can = CanSeparate(network, network, nothing)
+    assert can((x, y), ())
+    assert not can((x, y), (c,))
+    assert not can((x, y), (u,))
+    assert not can((x, u), ())  # no common neighbor: an arrow
+    network[u, v] = network[v, u] = network[v, y] = network[y, v] = True  # now u reaches y another way
+    can = CanSeparate(network, network, nothing)
+    assert can((x, y), (u,))
+    assert not can((x, y), (c, u))
+    effects = nothing.copy()
+    effects[x, c] = True  # c is known not to be an effect of x
+    assert not CanSeparate(network, network, effects)((x, y), ())
+
+
+@pytest.mark.parametrize("rule", COLLIDERS)
+def test_a_network_saves_most_tests(rule, random_dag, oracle, names, nothing_known):
+    d, inner, outer = 14, 0, 0
+    for seed in range(8):
+        dag = random_dag(d, 2.7, 100 + seed)
+        options = PCOptions(colliders=rule)
+        found = search(oracle(dag), names(d), options, moralise(dag).toarray(), nothing_known(d))
+        assert found.graph == CPDAG.from_dag(dag, names(d))
+        inner += found.n_evaluations
+        plain = PCOptions(colliders="separator")
+        outer += search(oracle(dag), names(d), plain, None, nothing_known(d)).n_evaluations
+    assert 5 * inner < outer
+
+
+def test_a_common_effect_of_two_that_the_network_does_not_join(oracle, names, nothing_known):
+    collider = np.zeros((4, 4), dtype=bool)
+    collider[[0, 1], 2] = collider[2, 3] = True
+    network = collider | collider.T  # without the edge of 0 and 1
+    found = search(oracle(collider), names(4), PCOptions(), network, nothing_known(4))
+    assert found.graph == CPDAG.from_dag(collider, names(4))
+    plain = search(oracle(collider), names(4), PCOptions(colliders="separator"), network, nothing_known(4))
+    assert plain.graph.compelled == ()
+    chain = np.zeros((3, 3), dtype=bool)
+    chain[0, 1] = chain[1, 2] = True
+    assert search(oracle(chain), names(3), PCOptions(), chain | chain.T, nothing_known(3)).n_evaluations == 1
 
 
 @pytest.mark.parametrize("seed", range(10))

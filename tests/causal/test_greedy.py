@@ -123,6 +123,23 @@ def test_on_a_table(chain, score):
     assert found.graph.reversible == (("a", "b"),)
 
 
+def test_the_score_follows_the_kinds_unless_given(chain):
+    assert ges(chain).graph == ges(chain, score="gaussian").graph
+    mixed = chain.head(100).assign(f=np.where(chain["a"].head(100) > 0, "x", "y"))
+    found = ges(
+        mixed
+    )  # whose score leads in a circle: f decides the sign of a, so a graph gains and loses an edge
+    assert found.graph == ges(mixed, score="generalised").graph
+    assert {"a", "f"} in [set(pair) for pair in (*found.graph.compelled, *found.graph.reversible)]
+
+
+def test_a_score_that_leads_in_a_circle_ends(names, nothing_known):
+    """The arrow into 1 pays, and so does taking the arrow into 0 away: members of one class with different scores."""
+    scores = {(1, (0,)): 1.0, (0, (1,)): -1.0}
+    found = search(lambda child, parents: scores.get((child, parents), 0.0), names(2), None, nothing_known(2))
+    assert found.n_evaluations == 4
+
+
 def test_an_edge_outside_the_network_is_not_looked_at(chain):
     empty = MarkovNetwork.from_adjacency(("a", "b", "c", "e"), np.zeros((4, 4)))
     found = ges(chain, empty)
@@ -134,6 +151,6 @@ def test_scores_that_do_not_fit_are_refused(chain):
     with pytest.raises(InputError, match="6,000 are more than 5,000"):
         ges(pd.concat([chain] * 20), score="generalised")
     with pytest.raises(InputError, match="'f' are categories"):
-        ges(chain.assign(f=["x", "y"] * 150))
+        ges(chain.assign(f=["x", "y"] * 150), score="gaussian")
     with pytest.raises(InputError, match="score='bic' is not one of gaussian, generalised"):
         ges(chain, score="bic")

@@ -43,15 +43,15 @@ def test_pc_writes_and_says_what_it_found(gpmnet, fitted, tmp_path):
     assert (code, err) == (0, "")
     lung = "lung\t" if "lung\t" in out else "lung"
     expected = [["smoker", lung], ["age, years", lung], [lung, "cough"]]
-    found = arcs(tmp_path / "new" / "arcs.csv")
+    found = arcs(tmp_path / "new" / "arcs_pc.csv")
     assert found[0] == ["from", "to", "kind"]
     assert [row[:2] for row in found[1:]] == expected
     assert {row[2] for row in found[1:]} == {"compelled"}
-    graph = CPDAG.load(tmp_path / "new" / "cpdag.json")
+    graph = CPDAG.load(tmp_path / "new" / "cpdag_pc.json")
     assert [list(arc) for arc in graph.compelled] == expected
     assert "smoker -> lung" in out
     assert "a cause only if" in out
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["arcs.csv", "cpdag.json"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["arcs_pc.csv", "cpdag_pc.json"]
 
 
 def test_knowledge_comes_from_files(gpmnet, fitted, tmp_path):
@@ -62,7 +62,7 @@ def test_knowledge_comes_from_files(gpmnet, fitted, tmp_path):
         "--tiers", tmp_path / "tiers.csv",
     )  # fmt: skip
     assert (code, err) == (0, "")
-    found = {tuple(row[:2]) for row in arcs(tmp_path / "new" / "arcs.csv")[1:]}
+    found = {tuple(row[:2]) for row in arcs(tmp_path / "new" / "arcs_pc.csv")[1:]}
     assert not {("smoker", "lung"), ("lung", "smoker"), ("age, years", "cough")} & found
 
 
@@ -73,7 +73,9 @@ def test_ges_takes_the_score_that_fits_the_columns(gpmnet, tmp_path, frame):
     code, out, err = gpmnet("causal", tmp_path / "out", tmp_path / "table.csv", "--method", "ges")
     assert (code, err) == (0, "")
     assert "2 reversible" in out
-    assert {"cpdag.json", "arcs.csv", "network.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"cpdag_ges.json", "arcs_ges.csv", "network.json"} <= {
+        path.name for path in (tmp_path / "out").iterdir()
+    }
 
 
 def test_boss_takes_any_kinds_of_columns(gpmnet, fitted, tmp_path):
@@ -84,10 +86,10 @@ def test_boss_takes_any_kinds_of_columns(gpmnet, fitted, tmp_path):
     )  # fmt: skip
     assert (code, err) == (0, "")
     assert "smoker -> lung" in out
-    assert arcs(tmp_path / "new" / "arcs.csv")[1:] == [
+    assert arcs(tmp_path / "new" / "arcs_boss.csv")[1:] == [
         ["smoker", "lung", "compelled"], ["age, years", "lung", "compelled"], ["lung", "cough", "compelled"],
     ]  # fmt: skip
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["arcs.csv", "cpdag.json"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["arcs_boss.csv", "cpdag_boss.json"]
 
 
 def refused(answer):
@@ -124,6 +126,27 @@ def test_bad_input_is_one_line(gpmnet, fitted, tmp_path):
     assert "no such file" in refused(gpmnet("causal", fitted / "out", tmp_path / "nothing.csv"))
 
 
+def test_methods_do_not_replace_each_other(gpmnet, fitted, tmp_path):
+    for method in ("pc", "boss", "pc"):
+        code, out, _ = gpmnet(
+            "causal", fitted / "out", fitted / "table.csv", "--method", method, "-o", tmp_path
+        )
+        assert code == 0
+        assert f"(cpdag_{method}.json, arcs_{method}.csv)" in out
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "arcs_boss.csv", "arcs_pc.csv", "cpdag_boss.json", "cpdag_pc.json",
+    ]  # fmt: skip
+
+
 def test_another_table_is_refused(gpmnet, fitted, tmp_path, frame):
     frame.rename(columns={"cough": "sneeze"}).to_csv(tmp_path / "other.csv", index=False)
-    assert "cough" in refused(gpmnet("causal", fitted / "out", tmp_path / "other.csv"))
+    said = refused(gpmnet("causal", fitted / "out", tmp_path / "other.csv"))
+    assert "does not belong to the network: it has no column 'cough'" in said
+    assert "kinds" not in said
+    frame.assign(more=np.random.default_rng(0).normal(size=len(frame))).to_csv(
+        tmp_path / "more.csv", index=False
+    )
+    said = refused(gpmnet("causal", fitted / "out", tmp_path / "more.csv"))
+    assert "does not belong to the network, which has no variable 'more'" in said
+    said = refused(gpmnet("causal", fitted / "out", fitted / "table.csv", "--kinds", "nobody=discrete"))
+    assert "kinds names the column 'nobody'" in said

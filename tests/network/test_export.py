@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, load_npz
 
+from gpmnet.directed.cpdag import CPDAG
+from gpmnet.directed.directions import Directions, MoralEdge
 from gpmnet.errors import InputError
-from gpmnet.network import DENSE_UP_TO, MarkovNetwork
+from gpmnet.network import DENSE_UP_TO, MarkovNetwork, Pairs
 from gpmnet.network.escape import escape, unescape
 
 ALLOWED = re.compile("[\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
@@ -185,3 +187,40 @@ def test_a_failed_export_leaves_the_old_file(hostile, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["net.csv"]
     with pytest.raises(InputError, match="folder"):
         hostile.export(tmp_path, format="graphml")
+
+
+def test_directions_are_in_every_graph_format(directed, tmp_path):
+    """Each edge that is compelled points from its cause to its effect, in the order in which a program reads its ends."""
+    graphs = {
+        "networkx": directed.to_networkx(),
+        "graphml": nx.read_graphml(directed.export(tmp_path / "net.graphml")),
+        "gexf": nx.read_gexf(directed.export(tmp_path / "net.gexf")),
+        "json": nx.node_link_graph(
+            json.loads(directed.export(tmp_path / "net.json").read_text()), edges="edges"
+        ),
+    }
+    for name, graph in graphs.items():
+        found = {(a, said["direction"], b) for a, b, said in graph.edges(data=True) if "direction" in said}
+        assert found == {("a", "->", "<c>"), ("b", "->", "<c>"), ("<c>", "->", "e")}, name
+        assert graph.edges["a", "b"]["kind"] == "co-parents"
+        assert graph.edges["a", "b"]["evidence"] == 12.5
+    lines = directed.export(tmp_path / "net.dot").read_text().splitlines()
+    assert sum('dir="forward"' in line for line in lines) == 3
+    assert [line.split(" [")[0].strip() for line in lines if 'style="dotted"' in line] == ["n0 -- n1"]
+
+
+def test_a_direction_against_the_order_of_the_columns(tmp_path):
+    arrows = np.zeros((3, 3), dtype=bool)
+    arrows[1, 0] = arrows[2, 0] = True
+    graph = CPDAG.from_dag(arrows, ("effect", "x", "y"))
+    edges = (
+        MoralEdge(0, 1, "arc", 5.0, ()),
+        MoralEdge(0, 2, "arc", 4.0, ()),
+        MoralEdge(1, 2, "co-parents", 3.0, (0,)),
+    )
+    net = MarkovNetwork(graph.names, Pairs.of([0, 0, 1], [1, 2, 2]), directions=Directions(graph, edges))
+    back = nx.read_graphml(net.export(tmp_path / "net.graphml"))
+    assert {(a, b): said.get("direction") for a, b, said in back.edges(data=True)} == {
+        ("effect", "x"): "<-", ("effect", "y"): "<-", ("x", "y"): None,
+    }  # fmt: skip
+    assert net.export(tmp_path / "net.dot").read_text().count('dir="back"') == 2

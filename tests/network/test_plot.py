@@ -9,6 +9,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 
+from gpmnet.directed.cpdag import CPDAG  # noqa: E402
+from gpmnet.directed.directions import Directions, MoralEdge  # noqa: E402
 from gpmnet.errors import InputError  # noqa: E402
 from gpmnet.network import MarkovNetwork, Pairs  # noqa: E402
 from gpmnet.network.labels import overlaps, place_labels  # noqa: E402
@@ -191,3 +193,44 @@ def test_a_network_costs_no_plotting_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_arrows_end_at_the_effect_and_co_parents_are_dotted(directed):
+    ax = directed.plot(labels=False)
+    ax.figure.canvas.draw()
+    arrows = [p for p in ax.patches if isinstance(p, matplotlib.patches.FancyArrowPatch)]
+    heads = [p for p in arrows if p.get_linewidth() == 0]
+    assert len(heads) == 3
+    assert len(arrows) == 6  # a shaft each
+    nodes = np.concatenate(
+        [c.get_offsets() for c in ax.collections if isinstance(c, matplotlib.collections.PathCollection)]
+    )
+    ends = {tuple(int(np.argmin(np.linalg.norm(nodes - end, axis=1))) for end in p._posA_posB) for p in heads}
+    assert ends == {(0, 2), (1, 2), (2, 3)}
+    # The head's tip is where the node begins: within its radius, and a point or two.
+    tip = ax.transData.transform(nodes[3])
+    box = next(p for p in heads if np.allclose(p._posA_posB[1], nodes[3])).get_window_extent()
+    near = np.clip(tip, (box.x0, box.y0), (box.x1, box.y1))
+    assert 5 < np.linalg.norm(near - tip) * 72 / ax.figure.dpi < 15
+    (dotted,) = (c for c in ax.collections if isinstance(c, matplotlib.collections.LineCollection))
+    assert len(dotted.get_segments()) == 1
+    assert dotted.get_linestyles()[0][1] is not None
+    said = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert said == ["edge", "direction known", "causes of a common effect"]
+
+
+def test_directed_plots_draw_open_edges_as_plain_lines():
+    arrows = np.zeros((2, 2), dtype=bool)
+    arrows[1, 0] = True
+    graph = CPDAG.from_dag(arrows, ("x", "y"))
+    pairs = Pairs.of([0], [1], strength=[0.4], sign=[-1.0])
+    net = MarkovNetwork(graph.names, pairs, directions=Directions(graph, (MoralEdge(0, 1, "arc", 3.0, ()),)))
+    ax = net.plot()
+    assert not ax.patches
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["negative", "direction open"]
+    required = CPDAG.from_dag(arrows, ("x", "y"), arrows)
+    ax = MarkovNetwork(net.names, pairs, directions=Directions(required, net.directions.edges)).plot()
+    (head,) = (p for p in ax.patches if p.get_linewidth() == 0)
+    assert np.linalg.norm(head._posA_posB[0]) != np.linalg.norm(head._posA_posB[1])
+    x, y = np.concatenate([c.get_offsets() for c in ax.collections])
+    np.testing.assert_allclose(head._posA_posB, [y, x])

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from gpmnet import GPM, MarkovNetwork
+from gpmnet.engines.dag import DagOptions
 from gpmnet.engines.local import LocalOptions
 from gpmnet.errors import CollinearWarning
 
@@ -78,3 +79,15 @@ def test_a_column_that_repeats_a_member_is_in_its_group():
     table["size 0 again"] = np.exp(table["size 0"])
     net = GPM().fit(table).network_
     assert any({"size 0", "size 0 again"} <= set(group) for group in net.groups)
+
+
+@pytest.mark.parametrize("screened_above", [300, 0])
+def test_the_dag_engine_names_the_groups_too(fitted, screened_above):
+    options = DagOptions(screened_above=screened_above)
+    with pytest.warns(CollinearWarning, match="^near-copies hide each other's edges \\(3 groups\\)"):
+        net = GPM(engine="dag", options=options).fit(measurements(0)).network_
+    assert {frozenset(group) for group in net.groups} == {frozenset(g) for g in fitted.network_.groups}
+    assert net.joint_findings == ()
+    assert any("near-copies" in text for text in net.facts.warnings)
+    merged = net.merged_groups()
+    assert len(merged.names) == len(net.names) - (4 + 2 + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from gpmnet.progress import Progress, silent
 from gpmnet.testing.ci import CITest
 
 COLLIDERS = ("separator", "largest")
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +62,12 @@ class PCOptions(Part):
         Largest conditioning set; None is as many as the rows allow (`CITest.most_members`).
     colliders : {"largest", "separator"}
         When a - c - b, with a and b not adjacent, is a collider a -> c <- b. "largest": c is not in the set with the largest
-        p-value of a and b, among the one that separated them, none, c, and all neighbors of either end with and
-        without c. "separator": c is not in the set that separated them in the search for the skeleton; a pair that is no
-        edge of the network has none, and no common effect. This takes fewer tests and is right less often, since edges of
-        causes of a common effect are those that a network misses most.
+        p-value of a and b, of these: the one that separated them in the search for the skeleton, none, c, and all
+        neighbors of either end with and without c. Inside a network fewer are tested: only the one that separated them,
+        and that with c put in or taken out; and of a pair that is no edge of the network, no more than all neighbors of
+        one end, if they separate it, since then c is no collider. "separator": c is not in the set that separated them,
+        and a pair that is no edge of the network has no common effect. This takes fewer tests and is right less often,
+        since edges of causes of a common effect are those that a network misses most.
     """
 
     alpha: float = 0.05
@@ -90,8 +93,8 @@ def pc(
     """Return the class of directed graphs that PC-stable finds inside a Markov network.
 
     The network of a law that comes from a directed graph contains every edge of it, and between causes of a common
-    effect edges of its own. So only edges of the network are tested, with conditioning sets among the neighbors of their
-    ends, and of these only such whose ends have a common neighbor: the others cannot be of the second kind.
+    effect edges of its own. So only edges of the network are tested whose ends have a common neighbor, since the others
+    cannot be of the second kind, and only given sets that can separate them (`gpmnet.causal.skeleton.CanSeparate`).
 
     Parameters
     ----------
@@ -144,7 +147,8 @@ def inside(network: MarkovNetwork, names: tuple[str, ...]) -> BoolMatrix:
     missing = [name for name in names if name not in network]
     if missing:
         raise InputError(
-            f"the network has no variable {quote_all(missing)}, which the table has: it was learned from another"
+            f"the table does not belong to the network, which has no variable {quote_all(missing)}; "
+            "give the table that it was learned from"
         )
     at = [network.position(name) for name in names]
     adjacency: Any = network.adjacency
@@ -163,32 +167,46 @@ def search(
 ) -> Discovery:
     """Return what PC finds with any test, starting from the graph `start` (d, d) or from the complete one."""
     everything = ~np.eye(len(names), dtype=bool)
-    sure = np.zeros_like(everything) if start is None else without_common_neighbor(start)
     limits = Limits(
         (everything if start is None else start) & ~known.no_edge,
-        known.edges | sure & ~known.no_edge,
+        known.edges,
         known.forbidden,
         options.most_given,
+        start,
     )
     test = Remembered(p_values)
     skeleton = pc_skeleton(test, options.alpha, limits, progress)
     by_rule = _by_separator if options.colliders == "separator" else _by_largest
-    found = by_rule(test, skeleton, limits)
+    found = by_rule(Asked(test, options.alpha, limits.most), skeleton, limits)
     graph, wrong = oriented(names, skeleton.adjacent, found, known)
     told = tuple((names[a], names[c], names[b]) for a, c, b in wrong)
     return Discovery(graph, test.n_tests, told)
 
 
-def without_common_neighbor(network: BoolMatrix) -> BoolMatrix:
-    """Return the edges of a Markov network whose ends have no common neighbor.
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Tests of pairs given several sets each, all at once."""
 
-    Causes of a common effect have one, that effect: so these are edges of the skeleton, and need no test.
-    """
-    count = network.astype(np.int64)
-    return np.asarray(network & (count @ count == 0))
+    test: PValues
+    alpha: float
+    most: int | None
+
+    def __call__(self, sets: Mapping[Pair, Sequence[Set]]) -> dict[Pair, list[tuple[float, Set]]]:
+        """Return, by pair, the p-value given each set that is small enough, once."""
+        asked = [
+            (pair, given)
+            for pair, some in sets.items()
+            for given in dict.fromkeys(some)
+            if self.most is None or len(given) <= self.most
+        ]
+        found = self.test([pair for pair, _ in asked], [given for _, given in asked])
+        answers: dict[Pair, list[tuple[float, Set]]] = {pair: [] for pair in sets}
+        for (pair, given), p in zip(asked, found.tolist(), strict=True):
+            answers[pair].append((p, given))
+        return answers
 
 
-def _by_separator(_test: PValues, skeleton: Skeleton, _limits: Limits) -> list[Collider]:
+def _by_separator(_ask: Asked, skeleton: Skeleton, _limits: Limits) -> list[Collider]:
     """Return the colliders by what separated a pair in the search, the surest separation first."""
     found = [
         (float(skeleton.largest[a, b]), (a, c, b))
@@ -199,25 +217,35 @@ def _by_separator(_test: PValues, skeleton: Skeleton, _limits: Limits) -> list[C
     return _surest_first(found)
 
 
-def _by_largest(test: PValues, skeleton: Skeleton, limits: Limits) -> list[Collider]:
+def _by_largest(ask: Asked, skeleton: Skeleton, limits: Limits) -> list[Collider]:
     """Return the colliders by the set with the largest p-value; surest is where sets with the middle do worst."""
     adjacent = skeleton.adjacent
     near = candidates(adjacent, limits.not_parent)
     count = adjacent.astype(np.int64)
     apart = ~adjacent & (count @ count > 0)
-    asked: list[tuple[tuple[int, int], Set]] = []
-    for a, b in np.argwhere(np.triu(apart, 1)).tolist():
-        separator = [skeleton.separators[a, b]] if (a, b) in skeleton.separators else []
-        sets = [*separator, *_telling_sets(near, (a, b), np.flatnonzero(adjacent[a] & adjacent[b]).tolist())]
-        fit = [given for given in dict.fromkeys(sets) if limits.most is None or len(given) <= limits.most]
-        asked += [((a, b), given) for given in fit]
-    p_values = test([pair for pair, _ in asked], [given for _, given in asked])
-    answers: dict[tuple[int, int], list[tuple[float, Set]]] = {}
-    for (pair, given), p in zip(asked, p_values.tolist(), strict=True):
-        answers.setdefault(pair, []).append((p, given))
+    middles = {
+        (a, b): np.flatnonzero(adjacent[a] & adjacent[b]).tolist()
+        for a, b in np.argwhere(np.triu(apart, 1)).tolist()
+    }
+    separated = {pair: skeleton.separators[pair] for pair in middles if pair in skeleton.separators}
+    more = {
+        pair: _telling_sets(near, pair, middles[pair])
+        if limits.network is None
+        else _switched(given, middles[pair])
+        for pair, given in separated.items()
+    }
+    answers = ask({pair: [given, *more[pair]] for pair, given in separated.items()})
+    # The network does not join the others, so it is expected that no neighbor of both is a common effect.
+    unclear = [pair for pair in middles if pair not in separated]
+    for which in (0, 1):
+        asked = {pair: _sides(near, pair)[which : which + 1] for pair in unclear}
+        whole = {pair: [s for s in sets if set(middles[pair]) <= set(s)] for pair, sets in asked.items()}
+        told = ask(whole)
+        unclear = [pair for pair in unclear if not any(p >= ask.alpha for p, _ in told[pair])]
+    answers |= ask({pair: list(_telling_sets(near, pair, middles[pair])) for pair in unclear})
     found: list[tuple[float, Collider]] = []
     for (a, b), tested in answers.items():
-        for c in np.flatnonzero(adjacent[a] & adjacent[b]).tolist():
+        for c in middles[a, b]:
             without, with_it = (
                 max((p for p, given in tested if (c in given) == has), default=0.0) for has in (False, True)
             )
@@ -226,11 +254,21 @@ def _by_largest(test: PValues, skeleton: Skeleton, limits: Limits) -> list[Colli
     return _surest_first(found)
 
 
+def _switched(given: Set, middle: list[int]) -> Iterator[Set]:
+    """Yield a set with each of some members put in where it is not, or taken out where it is."""
+    yield from (tuple(sorted({*given} ^ {c})) for c in middle)
+
+
+def _sides(near: list[list[int]], pair: tuple[int, int]) -> list[Set]:
+    """Return the neighbors of either end of a pair, the fewer first."""
+    return sorted((tuple(k for k in near[end] if k not in pair) for end in pair), key=len)
+
+
 def _telling_sets(near: list[list[int]], pair: tuple[int, int], middle: list[int]) -> Iterator[Set]:
     """Yield sets of which some separate two that are not adjacent: with each common neighbor, and without."""
-    sides = [[k for k in near[end] if k not in pair] for end in pair]
+    sides = _sides(near, pair)
     yield ()
-    yield from (tuple(side) for side in sides)
+    yield from sides
     for c in middle:
         yield (c,)
         yield from (tuple(k for k in side if k != c) for side in sides)

@@ -31,7 +31,7 @@ def ges(
     data: Any,
     network: MarkovNetwork | None = None,
     *,
-    score: str | LocalScore = "gaussian",
+    score: str | LocalScore | None = None,
     knowledge: Knowledge | None = None,
     progress: Progress = silent,
 ) -> Discovery:
@@ -48,9 +48,10 @@ def ges(
         What the network was learned from.
     network : MarkovNetwork, optional
         Without one, every edge may be added.
-    score : {"gaussian", "generalised"} or callable
+    score : {"gaussian", "generalised"} or callable, optional
         `GaussianScore` of the normal scores; `GeneralisedScore`, for any kinds of columns, cubic in the number of rows; or
-        a `LocalScore` over the variables of the table.
+        a `LocalScore` over the variables of the table. Unless given, the generalised one if a column holds categories, else
+        the Gaussian one.
     knowledge : Knowledge, optional
 
     References
@@ -64,9 +65,11 @@ def ges(
     return search(_score(score, table), table.names, start, known, progress)
 
 
-def _score(score: str | LocalScore, table: Table) -> LocalScore:
+def _score(score: str | LocalScore | None, table: Table) -> LocalScore:
     if callable(score):
         return score
+    if score is None:
+        score = "generalised" if table.is_discrete.any() else "gaussian"
     if score == "gaussian":
         return GaussianScore.of(table)
     if score == "generalised":
@@ -92,7 +95,11 @@ def search(
     phases = (state.insertions, state.deletions)
     n_steps = 0
     changed = True
-    while changed:  # phases again: on data, what the second took away can make room for the first
+    ended: set[bytes] = set()
+    # Phases again: on data, what the second took away can make room for the first. A score that is not the same for
+    # all members of a class, as the generalised one, can lead in a circle, and then the search ends.
+    while changed and state.key() not in ended:
+        ended.add(state.key())
         changed = False
         for number, phase in enumerate(phases):
             while state.take_best(phase()):
@@ -128,6 +135,10 @@ class _State:
     def _become(self, dag: BoolMatrix) -> None:
         self.dag = dag
         self.graph = MixedGraph(*close(*with_colliders(dag | dag.T, colliders(dag))))
+
+    def key(self) -> bytes:
+        """Return what tells the present class from others."""
+        return b"".join(matrix.tobytes() for matrix in self.graph.matrices())
 
     def take_best(self, moves: Iterator[_Move]) -> bool:
         """Make the best move that is valid, and return whether there was one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -74,12 +75,15 @@ class Limits:
         drawn from those who can be parents.
     most : int or None
         Largest set.
+    network : ndarray of bool, shape (d, d), optional
+        The Markov network, if that is known: then only sets are tested that can separate a pair of it (`CanSeparate`).
     """
 
     start: BoolMatrix
     fixed: BoolMatrix
     not_parent: BoolMatrix
     most: int | None = None
+    network: BoolMatrix | None = None
 
     @classmethod
     def none(cls, d: int, most: int | None = None) -> Limits:
@@ -109,6 +113,11 @@ def pc_skeleton(p_values: PValues, alpha: float, limits: Limits, progress: Progr
         near = candidates(adjacent, limits.not_parent)
         pairs = [(i, j) for i, j in np.argwhere(np.triu(adjacent & ~limits.fixed)).tolist()]
         open_pairs = {pair: sets_of_size(near, pair, size) for pair in pairs}
+        if limits.network is not None:
+            can_separate = CanSeparate(limits.network, adjacent, limits.not_parent)
+            open_pairs = {
+                pair: filter(partial(can_separate, pair), sets) for pair, sets in open_pairs.items()
+            }
         tested = False
         while open_pairs:
             progress("skeleton", len(separators), len(pairs) + len(separators), f"sets of {size}")
@@ -129,10 +138,69 @@ def pc_skeleton(p_values: PValues, alpha: float, limits: Limits, progress: Progr
                 else:
                     still[pair] = open_pairs[pair]
             open_pairs = still
-        if not tested:
+        if not tested and size >= max(map(len, near), default=0):
             break  # no end has that many candidates
         size += 1
     return Skeleton(adjacent, separators, largest)
+
+
+class CanSeparate:
+    """Whether a set can be what separates two variables that a Markov network joins, if they are not adjacent.
+
+    The network joins them then because of common effects. These are adjacent to both, and are no ancestors of either. The
+    parents of one end, x say, separate it from the other, y; of them take the fewest that do. They are ancestors of x, and
+    each is needed: in the moral graph of the ancestors of x and y, which is a part of the network without the common
+    effects, a path leads from it to y that meets neither x nor another member. So there must be a common neighbor c outside
+    the set such that each member reaches y in the network without x, c and the other members.
+
+    Nothing else is tested, and a pair whose ends have no common neighbor (any more) stays adjacent untested.
+
+    Parameters
+    ----------
+    network : ndarray of bool, shape (d, d)
+        The Markov network, or any graph that contains it.
+    adjacent : ndarray of bool, shape (d, d)
+        Who is still adjacent: a graph that contains the skeleton.
+    not_parent : ndarray of bool, shape (d, d)
+        As in `Limits`: who cannot be an effect of whom.
+    """
+
+    def __init__(self, network: BoolMatrix, adjacent: BoolMatrix, not_parent: BoolMatrix) -> None:
+        self._near = [_bits(row) for row in network | adjacent]
+        self._beside = [_bits(row) for row in adjacent]
+        self._effects = [_bits(row) for row in adjacent & ~not_parent]
+
+    def __call__(self, pair: tuple[int, int], given: Set) -> bool:
+        """Return whether an increasing set may be one of the smallest that separate a pair."""
+        members = sum(1 << s for s in given)
+        effects = self._effects[pair[0]] & self._effects[pair[1]] & ~members
+        if not given:
+            return effects != 0
+        sides = [(x, y) for x, y in (pair, pair[::-1]) if members & ~self._beside[x] == 0]
+        while effects:
+            effect = effects & -effects
+            effects ^= effect
+            for x, y in sides:
+                reached = self._reached(y, ~(members | effect | 1 << x))
+                if all(self._near[s] & reached for s in given):
+                    return True
+        return False
+
+    def _reached(self, start: int, allowed: int) -> int:
+        """Return where one gets from a node of the network inside a set, both as bits; with the node itself."""
+        found = todo = 1 << start
+        while todo:
+            node = todo & -todo
+            todo ^= node
+            new = self._near[node.bit_length() - 1] & allowed & ~found
+            found |= new
+            todo |= new
+        return found
+
+
+def _bits(row: NDArray[np.bool_]) -> int:
+    """Return a row of bool as the bits of a number, the first the lowest."""
+    return int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little")
 
 
 def candidates(adjacent: BoolMatrix, not_parent: BoolMatrix) -> list[list[int]]:

@@ -11,14 +11,13 @@ import typer
 
 from gpmnet.cli.fit import progress_bar, read_pairs, read_tiers
 from gpmnet.cli.options import Reading, TablePath, reads_table
-from gpmnet.errors import InputError, quote
+from gpmnet.errors import InputError, UnknownColumnError, quote, quote_all
 
 if TYPE_CHECKING:
     from gpmnet.causal import CPDAG, Discovery, Knowledge
     from gpmnet.network import MarkovNetwork
     from gpmnet.table import Table
 
-FILES = ("cpdag.json", "arcs.csv")
 METHODS = ("pc", "ges", "boss")
 _MOST = 20
 MEANING = (
@@ -46,7 +45,9 @@ def causal(
     ] = None,
     score: Annotated[
         str | None,
-        typer.Option(help="GES: gaussian, or generalised for any kinds of columns, up to some hundred rows."),
+        typer.Option(
+            help="GES: gaussian, or generalised for any kinds of columns, up to some hundred rows; by kinds unless given."
+        ),
     ] = None,
     require: Annotated[
         Path | None,
@@ -77,22 +78,27 @@ def causal(
     knowledge = _knowledge(loaded, require, forbid, tiers)
     found = _search(method, loaded, network, {"alpha": alpha, "score": score}, knowledge)
     out = folder if out is None else out
-    write(found.graph, out)
-    _show(found, network)
-    typer.echo(f"results: {out}{os.sep} ({', '.join(FILES)})")
+    names = write(found.graph, out, method)
+    _show(found, network, names[1])
+    typer.echo(f"results: {out}{os.sep} ({', '.join(names)})")
 
 
-def write(graph: CPDAG, out: Path) -> None:
-    """Write `cpdag.json` and `arcs.csv` into a folder; they appear whole or not at all."""
+def write(graph: CPDAG, out: Path, method: str) -> tuple[str, str]:
+    """Write the class and its arrows into a folder, whole or not at all, and return the names of the files.
+
+    The method is in the names: what another method found stays beside it.
+    """
     from gpmnet.files import whole_folder
 
-    with whole_folder(out, FILES) as beside:
-        graph.save(beside / FILES[0])
-        with (beside / FILES[1]).open("w", newline="", encoding="utf-8") as file:
+    names = f"cpdag_{method}.json", f"arcs_{method}.csv"
+    with whole_folder(out, names) as beside:
+        graph.save(beside / names[0])
+        with (beside / names[1]).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["from", "to", "kind"])
             writer.writerows([(*arc, "compelled") for arc in graph.compelled])
             writer.writerows([(*edge, "reversible") for edge in graph.reversible])
+    return names
 
 
 def _table(path: Path, network: MarkovNetwork, reading: Reading) -> Table:
@@ -104,7 +110,16 @@ def _table(path: Path, network: MarkovNetwork, reading: Reading) -> Table:
     kinds: dict[str, str] = {} if schema is None else {column.name: column.kind for column in schema}
     missing = network.facts.settings.get("missing", "error")
     policy = missing if isinstance(missing, str) else "error"
-    return load_table(path, missing=policy, **given | {"kinds": kinds | given["kinds"]})
+    try:
+        return load_table(path, missing=policy, **given | {"kinds": kinds | given["kinds"]})
+    except UnknownColumnError as error:
+        lacking = [name for name in error.columns if name in kinds]
+        if not lacking:  # it was --kinds that named a column of no table
+            raise
+        raise InputError(
+            f"{quote(path)} does not belong to the network: it has no column {quote_all(lacking)}; "
+            "give the table that the network was learned from"
+        ) from error
 
 
 def _knowledge(table: Table, require: Path | None, forbid: Path | None, tiers: Path | None) -> Knowledge:
@@ -127,12 +142,11 @@ def _search(
             return pc(table, network, options=options, knowledge=knowledge, progress=progress)
         if method == "boss":
             return boss(table, network, knowledge=knowledge, progress=progress)
-        score = given["score"] or ("generalised" if table.is_discrete.any() else "gaussian")
-        return ges(table, network, score=score, knowledge=knowledge, progress=progress)
+        return ges(table, network, score=given["score"], knowledge=knowledge, progress=progress)
 
 
-def _show(found: Discovery, network: MarkovNetwork) -> None:
-    """Print the arrows, the open edges, and what may be said of them."""
+def _show(found: Discovery, network: MarkovNetwork, all_in: str) -> None:
+    """Print the arrows, the open edges, and what may be said of them; `all_in` is the file that has them all."""
     from gpmnet.network.text import counted, short
 
     graph = found.graph
@@ -142,7 +156,7 @@ def _show(found: Discovery, network: MarkovNetwork) -> None:
     for line in lines[:_MOST]:
         typer.echo(f"  {line}")
     if len(lines) > _MOST:
-        typer.echo(f"  … and {len(lines) - _MOST:,} more in arcs.csv")
+        typer.echo(f"  … and {len(lines) - _MOST:,} more in {all_in}")
     if found.contradictions:
         count = counted(len(found.contradictions), "collider")
         typer.echo(f"note: {count} on which tests contradict each other; the surest answers were kept")

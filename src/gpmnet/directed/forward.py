@@ -32,8 +32,8 @@ def worth(covariance: Floats, variance: Floats, s: float, n: int, noise: float) 
 
     A share `noise` of unit variance is never explained, and a column of which all but that is known has nothing to add.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        explained = np.where(variance > noise, covariance * covariance / variance, 0.0)
+    explained = np.zeros_like(covariance)
+    np.divide(covariance * covariance, variance, out=explained, where=variance > noise)
     left = np.maximum(s - explained, 0.0)
     found: Floats = -0.5 * n * np.log((left + noise) / (s + noise))
     return found

@@ -23,6 +23,8 @@ _REACH = 9.0
 """Squares of residuals count up to so many times their mean."""
 _SURE = 4.0
 """Times log n a column: a parent worth that much to the mean is not spare."""
+_RECENT = 64
+"""Fits whose squares of residuals are kept."""
 _LEAST = 0.2
 """The least that a fitted variance can be of the mean one."""
 
@@ -52,6 +54,7 @@ class LocationScale:
         self._basis, self._within = basis, basis.within
         self._phi, self._n = basis.within.moments.phi, basis.within.moments.n
         self._light = self._phi.astype(np.float32)  # for moments of the squares, whose noise is far larger
+        self._recent: dict[tuple[int, Parents], tuple[Floats, float]] = {}
 
     def fit(self, child: int, parents: Parents) -> LocationScaleFit:
         """Return the regressions of a child on columns of its parents."""
@@ -69,6 +72,7 @@ class LocationScale:
             return LocationScaleFit(child, parents, score, mean)
         rest = self._rest(child, columns[mean.columns])
         spread, noise = self._spread(rest)
+        self._keep((child, parents), (spread, noise))
         moments[0, 1:] = moments[1:, 0] = spread.astype(np.float32) @ self._light[:, columns] / self._n
         moments[0, 0] = spread @ spread / self._n
         scale = forward(moments, np.maximum(price, basis.bent(1)), n, noise)
@@ -109,7 +113,9 @@ class LocationScale:
         total = basis.gains(inner, outer, (), candidates, price, basis.prices.noise)
         if fit.scale is None:
             return total
-        spread, noise = self._spread(self._rest(fit.child, columns[fit.mean.columns]))
+        spread, noise = self._recent.get((fit.child, fit.parents)) or self._spread(
+            self._rest(fit.child, columns[fit.mean.columns])
+        )
         moments = (spread.astype(np.float32) @ self._light).astype(np.float64) / self._n
         used = columns[fit.scale.columns]
         inner = np.block(
@@ -133,6 +139,12 @@ class LocationScale:
         square = np.minimum(rest**2 / (float(np.mean(rest**2)) + self._basis.prices.noise), _REACH)
         square -= square.mean()
         return square, max(self._basis.prices.noise, 1.0 - float(square.var()))
+
+    def _keep(self, key: tuple[int, Parents], spread: tuple[Floats, float]) -> None:
+        """Keep the squares of the latest fits: a search that takes a parent asks at once what to take next."""
+        if len(self._recent) >= _RECENT:
+            self._recent.pop(next(iter(self._recent)))
+        self._recent[key] = spread
 
     def _noise(self, rest: Floats, fitted: Floats) -> float:
         """Return what a scale that changes and a density of its own gain over normal noise of one scale, in nats."""

@@ -22,6 +22,7 @@ from gpmnet.engines.base import Engine, Joint, Problem
 from gpmnet.engines.local import LocalEngine, LocalFound, LocalOptions, Searched
 from gpmnet.nodes.models import NodeFitter
 from gpmnet.parts import Part
+from gpmnet.searching.near_copies import near_copies
 from gpmnet.searching.screen import candidate_lists
 from gpmnet.selection.pair_rule import Limits
 from gpmnet.testing.base import BoundTest
@@ -90,8 +91,8 @@ class DagFound(LocalFound):
         return self.graph
 
     def joint(self, is_edge: NDArray[np.bool_]) -> Joint:
-        """Return nothing: groups of near-copies are told by tests, and edges here are not."""
-        return Joint()
+        """Return the groups of near-copies; what they say jointly is told by tests, and edges here are not."""
+        return Joint(near_copies(self.searched.test.designs.features, self.searched.candidates))
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class DagEngine(Engine):
         search = OrderSearch(score, knowledge, candidates, o.most_parents)
         found = search(problem.seed, o.starts, problem.progress)
         edges = moral_edges(score, found.parents)
-        searched = self._searched(problem, edges)
+        searched = self._searched(problem, edges, candidates)
         tests = LocalEngine(o.local).test_pairs(searched, problem.progress)
         graph = found.graph_class(problem.encoded.names, knowledge)
         log_p = tests.log_p.cpu().numpy()
@@ -176,7 +177,9 @@ class DagEngine(Engine):
         either = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
         return np.split(either[:, 1], np.searchsorted(either[:, 0], np.arange(1, problem.d)))
 
-    def _searched(self, problem: Problem, edges: Sequence[MoralEdge]) -> Searched:
+    def _searched(
+        self, problem: Problem, edges: Sequence[MoralEdge], candidates: list[Ints] | None
+    ) -> Searched:
         """Return the tests of the edges, each given the neighbors of its ends in the moral graph."""
         o, d = self.options.local, problem.d
         dtype = torch.float64 if o.takes_all_pairs(d) else torch.float32
@@ -186,9 +189,9 @@ class DagEngine(Engine):
         first = torch.tensor([edge.first for edge in edges], dtype=torch.int64, device=features.device)
         second = torch.tensor([edge.second for edge in edges], dtype=torch.int64, device=features.device)
         members = _strongest(edges, d, min(o.most_neighbors, o.design.most_members(problem.n)))
-        members = members.to(features.device)
+        members, near = (lists.to(features.device) for lists in (members, _lists(candidates, d)))
         limits = Limits(1.0, max(members.shape[1], 1))
-        return Searched(test, members, members, first, second, limits, 0, ())
+        return Searched(test, members, near, first, second, limits, 0, ())
 
 
 def known(problem: Problem) -> Knowledge:
@@ -212,6 +215,15 @@ def _strongest(edges: Sequence[MoralEdge], d: int, most: int) -> Tensor:
     pairs = [(node, other) for node, found in enumerate(near) for _, other in sorted(found)[:most]]
     node, other = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
     return candidate_lists(node, other, d)
+
+
+def _lists(candidates: list[Ints] | None, d: int) -> Tensor:
+    """Return who was searched among whom: (d, C; -1 pads); all others where there are no lists."""
+    if candidates is None:
+        candidates = [np.delete(np.arange(d), at) for at in range(d)]
+    node = np.repeat(np.arange(d), [len(others) for others in candidates])
+    other = np.concatenate([*candidates, np.empty(0, dtype=np.intp)]).astype(np.int64)
+    return candidate_lists(torch.as_tensor(node), torch.as_tensor(other), d)
 
 
 def _codes(edges: Sequence[MoralEdge], d: int) -> NDArray[np.intp]:

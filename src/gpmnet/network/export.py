@@ -9,8 +9,9 @@ CSV and Parquet
     Every name as it is; a lone surrogate, which UTF-8 cannot hold, becomes ``\udXXX``.
 
 Statistics that are not known are left out (empty in tables). Edges of a search over directed graphs have also their kind,
-direction and evidence; in tables the common effects of two co-parents too, in CSV as a JSON list. Members of a group of
-near-copies have its number (`group`) in GraphML and GEXF; JSON has the groups and the joint findings under `graph`.
+direction ("->" is from source to target) and evidence, of which Graphviz draws arrows and dots; in tables the common effects
+of two co-parents too, in CSV as a JSON list. Members of a group of near-copies have its number (`group`) in GraphML and
+GEXF; JSON has the groups and the joint findings under `graph`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,12 @@ _BY_SUFFIX = {
     ".npz": "adjacency",
 }
 _SUFFIXES = {"edges": (".csv", ".parquet"), "adjacency": (".csv", ".parquet", ".npz")}
+_DOT_LOOK = {
+    ("arc", "->"): {"dir": "forward"},
+    ("arc", "<-"): {"dir": "back"},
+    ("co-parents", ""): {"style": "dotted"},
+}
+"""How Graphviz draws what a search over directed graphs found."""
 _QUOTED = re.compile(r"""[",\s\x00]|^$""")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -93,6 +100,18 @@ def _edge_records(network: MarkovNetwork) -> Iterator[tuple[int, int, dict[str, 
             found |= {name: row[name] for name in ("kind", "direction") if row[name]}
             found |= {} if math.isnan(row["evidence"]) else {"evidence": row["evidence"]}
         yield a, b, found
+
+
+def undirected_graph(network: MarkovNetwork) -> nx.Graph[str]:
+    """Return a network as networkx has it; see `MarkovNetwork.to_networkx`."""
+    import networkx as nx
+
+    graph: nx.Graph[str] = nx.Graph()
+    for at, name in enumerate(network.names):
+        graph.add_node(name, **({"kind": network.kinds[at]} if network.kinds else {}))
+    for a, b, figures in _edge_records(network):
+        graph.add_edge(network.names[a], network.names[b], **figures)
+    return graph
 
 
 def _escaped_graph(network: MarkovNetwork) -> nx.Graph[str]:
@@ -151,7 +170,8 @@ def _dot(network: MarkovNetwork, suffix: str, safe: bool) -> Iterator[bytes]:
     for at, name in enumerate(network.names):
         yield f'  n{at} [label="{_dot_text(name)}"];\n'.encode()
     for a, b, figures in _edge_records(network):
-        listed = ", ".join(f'{name}="{value}"' for name, value in figures.items())
+        look = _DOT_LOOK.get((figures.get("kind", ""), figures.get("direction", "")), {})
+        listed = ", ".join(f'{name}="{value}"' for name, value in {**figures, **look}.items())
         yield f"  n{a} -- n{b}{f' [{listed}]' if listed else ''};\n".encode()
     yield b"}\n"
 

@@ -65,6 +65,12 @@ def network_html(network: MarkovNetwork) -> str:
             *(edges[name] for name in ("source", "target", *STATISTICS[1:])), strict=True
         )
     ]  # fmt: skip
+    heading = ["source", "target", "strength", "95% interval", "sign", "p", "q"]
+    if network.directions is not None:  # its edges have no q-values
+        heading[-1:] = ["kind", "direction", "evidence"]
+        said = zip(edges["kind"], edges["direction"], edges["evidence"], strict=True)
+        for row, (kind, direction, evidence) in zip(rows, said, strict=True):
+            row[-1:] = [kind, direction, "" if math.isnan(evidence) else f"{evidence:.0f}"]
     notes = [short(warning, 300) for warning in network.facts.warnings]
     if alone := network.isolated:
         names = ", ".join(short(name, 40) for name in alone[:_MOST])
@@ -73,7 +79,6 @@ def network_html(network: MarkovNetwork) -> str:
     notes += [finding.text for finding in network.joint_findings[:_MOST]]
     if network.n_edges > _MOST:
         notes.append(f"The {_MOST} strongest edges:")
-    heading = ("source", "target", "strength", "95% interval", "sign", "p", "q")
     return _render(headline(network), notes, heading, rows)
 
 

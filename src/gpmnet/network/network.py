@@ -323,18 +323,14 @@ class MarkovNetwork(Frozen):
         return explain(self, a, b)
 
     def to_networkx(self) -> nx.Graph[str]:
-        """Return a networkx graph whose edges carry the statistics that are known."""
-        import networkx as nx
+        """Return a networkx graph whose edges carry what is known of them.
 
-        graph: nx.Graph[str] = nx.Graph()
-        for at, name in enumerate(self.names):
-            graph.add_node(name, **({"kind": self.kinds[at]} if self.kinds else {}))
-        for row in self.edges.itertuples(index=False):
-            known = {name: float(getattr(row, name)) for name in STATISTICS}
-            graph.add_edge(
-                str(row.source), str(row.target), **{k: v for k, v in known.items() if not np.isnan(v)}
-            )
-        return graph
+        Of a search over directed graphs also `kind`, `direction` ("->" is from the end that comes first among the names to
+        the other) and `evidence`; `directions.graph.to_networkx()` is the directed graph itself.
+        """
+        from gpmnet.network.export import undirected_graph
+
+        return undirected_graph(self)
 
     def export(self, path: str | Path, *, format: str | None = None, spreadsheet_safe: bool = False) -> Path:
         """Write the edges for other programs, whole or not at all; the suffix chooses the format.

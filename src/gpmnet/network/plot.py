@@ -23,6 +23,7 @@ from gpmnet.network.colours import (
     SIGN_COLOURS,
 )
 from gpmnet.network.draw import draw_labels, figure_axes, legend_below
+from gpmnet.network.edge_lines import draw_edges
 from gpmnet.network.matrix import DENSE_UP_TO
 from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.queries import SEED
@@ -36,7 +37,6 @@ MOST_VARIABLES = 400
 """A picture of more variables than this shows those of the strongest edges."""
 MOST_LABELS = 60
 _MARKERS = {"continuous": "o", "ordinal": "D", "discrete": "s"}
-_LINES: dict[float, Any] = {1.0: "-", -1.0: (0, (4, 2)), 0.0: "-"}
 _FLOOR = 16
 """P- and q-values below 10 to the minus this are drawn here."""
 
@@ -51,6 +51,9 @@ def plot_network(
     seed: int = SEED,
 ) -> Axes:
     """Draw a network: the wider an edge the stronger, its colour and dashes the sign.
+
+    Edges of a search over directed graphs end in an arrowhead where all graphs of the class agree on the direction, and are
+    dotted where only a common effect joins their ends.
 
     Parameters
     ----------
@@ -72,8 +75,8 @@ def plot_network(
     ax.set_axis_off()
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(x=0.13, y=0.08)
-    handles = _draw_edges(ax, where, edges)
     diameter = float(np.clip(26 - 1.6 * np.sqrt(d), 5.0, 18.0))
+    handles = draw_edges(ax, where, network, edges, diameter / 2)
     handles += _draw_nodes(ax, where, network, color, diameter)
     ax.autoscale_view()
     legend_below(ax, handles)
@@ -105,29 +108,6 @@ def _strongest_part(network: MarkovNetwork) -> MarkovNetwork:
             break
         kept |= {a: None, b: None}
     return network.subgraph(network.names[at] for at in kept)
-
-
-def _draw_edges(ax: Axes, where: NDArray[np.float64], edges: Any) -> list[Any]:
-    from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
-
-    strength = np.where(np.isnan(edges.strength), 0.3, np.clip(edges.strength, 0, 1))
-    sign = np.nan_to_num(edges.sign)
-    handles: list[Any] = []
-    for value, colour in SIGN_COLOURS.items():
-        rows, style = np.flatnonzero(sign == value), _LINES[value]
-        if not len(rows):
-            continue
-        lines = np.stack([where[edges.first[rows]], where[edges.second[rows]]], axis=1)
-        widths = (0.7 + 5.5 * strength[rows]).tolist()
-        drawn = LineCollection(
-            list(lines), colors=colour, linestyles=[style], linewidths=widths, alpha=0.75, zorder=1
-        )
-        drawn.set_capstyle("butt")
-        ax.add_collection(drawn)
-        known = SIGN_WORDS[value] if not np.isnan(edges.sign[rows]).all() else "edge"
-        handles.append(Line2D([], [], color=colour, linestyle=style, linewidth=2.5, label=known))
-    return handles
 
 
 def _draw_nodes(

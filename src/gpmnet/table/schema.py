@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
-from gpmnet.errors import InputError, quote, quote_all
+from gpmnet.errors import InputError, UnknownColumnError, quote, quote_all
 from gpmnet.json_data import as_count, as_flag, as_list, as_number, as_table, as_text, as_texts
 
 Kind = Literal["continuous", "ordinal", "discrete", "ignored"]
@@ -197,11 +197,14 @@ def check_kinds(kinds: Mapping[Any, str] | None, names: tuple[str, ...]) -> dict
     if kinds is not None and not isinstance(kinds, Mapping):
         raise InputError(f'kinds must be a dict such as {{"age": "ordinal"}}, not a {type(kinds).__name__}')
     known = set(names)
+    missing = tuple(str(key) for key in kinds or () if str(key) not in known)
+    if missing:
+        raise UnknownColumnError(
+            f"kinds names the column {quote(missing[0])}, but the columns are {quote_all(names)}", missing
+        )
     checked: dict[str, Kind] = {}
     for key, kind in (kinds or {}).items():
         name = str(key)  # as the names of a frame are
-        if name not in known:
-            raise InputError(f"kinds names the column {quote(name)}, but the columns are {quote_all(names)}")
         matching = [k for k in KINDS if k == kind]
         if not matching:
             raise InputError(f"kind {quote(kind)} of column {quote(name)} is not one of {', '.join(KINDS)}")

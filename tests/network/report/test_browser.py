@@ -374,3 +374,53 @@ def test_arrows_and_common_effects_are_drawn_and_told(browser, directed, tmp_pat
     browser.js("gpm.choose(gpm.pairs.find((pair) => pair.rests.kind === 'co-parents'))")
     assert "only a common effect: <c>" in browser.text("panel")
     assert browser.complaints() == []
+
+
+def test_the_table_of_edges_says_direction_kind_and_evidence(browser, directed, tmp_path):
+    (tmp_path / "report.html").write_text(report_html(directed), encoding="utf-8")
+    browser.open(tmp_path / "report.html")
+    headings = browser.js(
+        "return [...document.querySelectorAll('#edges-table th')].map((h) => h.textContent)"
+    )
+    assert headings == [
+        "variable", "direction", "and", "kind", "evidence", "strength", "95% interval", "sign", "omega", "p",
+    ]  # fmt: skip
+    cells = "[...row.children].slice(0, 5).map((cell) => cell.textContent)"
+    lines = "[...document.querySelectorAll('#edges-table tbody tr')]"
+    rows = browser.js(f"return {lines}.map((row) => {cells})")
+    assert rows == [
+        ["a", "→", "<c>", "arc", "80"],
+        ["b", "→", "<c>", "arc", "70"],
+        ["<c>", "→", "e", "arc", "60"],
+        ["a", "···", "b", "co-parents of <c>", "12.5"],
+    ]
+    frame = pd.read_csv(io.StringIO(browser.js("return gpm.csv()")), keep_default_na=False)
+    assert frame["direction"].tolist() == ["->", "->", "->", ""]
+    assert frame["common_effects"].tolist() == ["", "", "", '["<c>"]']
+    assert frame["evidence"].tolist() == [80, 70, 60, 12.5]
+    graph = nx.parse_graphml(browser.js("return gpm.graphml()"))
+    assert graph.edges["b", "<c>"]["direction"] == "->"
+    assert graph.edges["a", "b"]["kind"] == "co-parents"
+    assert "direction" not in graph.edges["a", "b"]
+    assert browser.complaints() == []
+
+
+def test_labels_do_not_lie_on_arrowheads(browser, directed, tmp_path):
+    """The four nodes are put on a column, arrows downwards: the first place of a label, under its node, is not free."""
+    (tmp_path / "report.html").write_text(report_html(directed), encoding="utf-8")
+    browser.open(tmp_path / "report.html")
+    placed = """
+      const names = ["a", "<c>", "e"];
+      names.forEach((name, at) => gpm.cy.nodes()[gpm.nodes.find((n) => n.name === name).at].position({ x: 0, y: 150 * at }));
+      gpm.cy.nodes()[gpm.nodes.find((n) => n.name === "b").at].position({ x: 0, y: 300 + 150 });
+      gpm.cy.fit(gpm.cy.elements(), 60);
+      gpm.placeLabels(gpm.cy);
+      return ["<c>", "e"].map((name) => {
+        const style = gpm.cy.nodes()[gpm.nodes.find((n) => n.name === name).at].style();
+        return [style.textValign, style.textHalign];
+      });
+    """
+    middle, last = browser.js(placed)
+    assert middle not in (["top", "center"], ["bottom", "center"])  # a above and b below point at it
+    assert last != ["top", "center"]
+    assert browser.complaints() == []

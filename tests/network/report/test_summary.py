@@ -231,9 +231,22 @@ def test_directions_are_said(directed):
     assert rests[frozenset(("a", "<c>"))]["direction"] == "->"
     assert "a stands before <c>" in rests[frozenset(("a", "<c>"))]["words"]
     assert rests[frozenset(("a", "b"))]["evidence"] == 12.5
-    assert [edge["link"] for edge in data["headline"]["strongest"]] == ["→", "→", "→", "—"]
+    assert rests[frozenset(("a", "b"))]["on"] == "co-parents of <c>"
+    assert rests[frozenset(("a", "b"))]["common_effects"] == ["<c>"]
+    assert rests[frozenset(("a", "<c>"))]["on"] == "arc"
+    assert [edge["link"] for edge in data["headline"]["strongest"]] == ["→", "→", "→", "···"]
     page = report_html(directed)
     assert "it is a cause only if" in page
     assert "about cause, nor about direction" not in page
     assert "<c>" not in page
+    static = page[page.index("<noscript>") : page.index("</noscript>")]
+    assert "<th>kind</th>" in static
+    assert "co-parents of &lt;c&gt;" in static
+    assert "→" in static
+    assert ">q<" not in static
+    assert ">q<" in report_html(replace(directed, directions=None))
+    notebook = directed._repr_html_()
+    assert "<th>direction</th><th>evidence</th>" in notebook
+    assert "<td>co-parents</td><td></td><td>12</td>" in notebook
+    assert "<th>q</th>" not in notebook
     assert not summarise(replace(directed, directions=None))["causal"]

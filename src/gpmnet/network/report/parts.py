@@ -129,11 +129,15 @@ def pair_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
 
 
 def rests(network: MarkovNetwork, at: int) -> dict[str, Any] | None:
-    """Return what a pair rests on in a directed graph, which way its arrow goes, and both in words; None for nothing."""
+    """Return what a pair rests on in a directed graph, and which way its arrow goes; None for nothing.
+
+    `on` says what it rests on for a table, `words` all of it as sentences.
+    """
     a, b = (network.names[int(end[at])] for end in (network.pairs.first, network.pairs.second))
     if network.directions is None or network.directions.between(a, b) is None:
         return None
     said = network.directions.row(a, b)
+    all_effects = [name[:MOST_TEXT] for name in said["common_effects"]]
     effects = listing([label(name, 40) for name in said["common_effects"][:MOST_EFFECTS]])
     more = len(said["common_effects"]) - MOST_EFFECTS
     effects += f" and {more} more" if more > 0 else ""
@@ -144,12 +148,21 @@ def rests(network: MarkovNetwork, at: int) -> dict[str, Any] | None:
         "": f"No arrow joins them, only a common effect: {effects}.",
     }[said["direction"]]
     also = f" They also have a common effect: {effects}." if said["direction"] and effects else ""
+    on = "co-parents" if said["kind"] == "co-parents" else "arc, also co-parents"
     return {
         "kind": said["kind"],
         "direction": said["direction"],
         "evidence": _rounded(said["evidence"]),
+        "common_effects": all_effects,
+        "on": f"{on} of {effects}" if effects else said["kind"],
         "words": words + also,
     }
+
+
+def link_of(pairs: Mapping[str, Any], at: int) -> str:
+    """Return what stands between the ends of a pair: an arrow where all graphs agree on it, dots between co-parents."""
+    rests = pairs["rests"][at] if "rests" in pairs else None
+    return {"->": "→", "<-": "←", "--": "—", "": "···"}[rests["direction"]] if rests else "—"
 
 
 def says(network: MarkovNetwork, at: int) -> str:

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from gpmnet.network.report.parts import link_of
 from gpmnet.network.report.words import interval_words, label, number, probability
 from gpmnet.network.text import sign_mark
 
@@ -99,9 +100,18 @@ def static_edges(summary: dict[str, Any]) -> list[dict[str, Any]]:
             "sign": sign_mark(pairs["sign"][at]),
             "p": pairs["p_value"][at],
             "q": pairs["q_value"][at],
+            "link": link_of(pairs, at),
+            "evidence": _said(pairs, at, "evidence"),
+            "on": _said(pairs, at, "on") or "",
         }
         for at in range(n)
     ]
+
+
+def _said(pairs: dict[str, Any], at: int, what: str) -> Any:
+    """Return what a search over directed graphs says of a pair; None where it says nothing."""
+    rests = pairs["rests"][at] if "rests" in pairs else None
+    return None if rests is None else rests[what]
 
 
 @cache

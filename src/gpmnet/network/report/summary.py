@@ -18,6 +18,7 @@ from gpmnet.network.report.parts import (
     MOST_IN_MATRIX,
     Shown,
     choose,
+    link_of,
     matrix_order,
     node_data,
     pair_data,
@@ -139,7 +140,6 @@ def _edges_in_words(network: MarkovNetwork) -> str:
 def strongest(nodes: Mapping[str, Any], pairs: Mapping[str, Any], at: int) -> dict[str, Any]:
     """Return one of the strongest edges in words; the pairs are ordered by strength."""
     strength, q = pairs["strength"][at], pairs["q_value"][at]
-    rests = pairs["rests"][at] if "rests" in pairs else None
     within = interval_words(pairs["strength_low"][at], pairs["strength_high"][at])
     figures = [] if strength is None else [f"strength {number(strength)}{f' ({within})' if within else ''}"]
     figures += [] if q is None else [f"q {probability(q)}"]
@@ -147,7 +147,7 @@ def strongest(nodes: Mapping[str, Any], pairs: Mapping[str, Any], at: int) -> di
         "pair": at,
         "source": label(nodes["name"][pairs["a"][at]]),
         "target": label(nodes["name"][pairs["b"][at]]),
-        "link": {"->": "→", "<-": "←"}.get(rests["direction"], "—") if rests else "—",
+        "link": link_of(pairs, at),
         "says": pairs["says"][at],
         "figures": ", ".join(figures),
     }

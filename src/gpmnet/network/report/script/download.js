@@ -9,17 +9,31 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
 
+  const quoted = (text) => (/[",\s\u0000]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
   // A name that a spreadsheet would run as a formula gets an apostrophe in front; half a character, which UTF-8 cannot
   // hold, is written \udXXX.
-  const cell = (value) => {
-    const text = (value === null ? "" : String(value)).replace(/[\ud800-\udfff]/gu, (c) => "\\u" + c.charCodeAt(0).toString(16));
-    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-    return /[",\s\u0000]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const name = (text) => {
+    const whole = text.replace(/[\ud800-\udfff]/gu, (c) => "\\u" + c.charCodeAt(0).toString(16));
+    return quoted(/^[=+\-@\t\r]/.test(whole) ? `'${whole}` : whole);
+  };
+  const plain = (value) => quoted(value === null ? "" : String(value));
+
+  // What a search over directed graphs says of a pair; null where it says nothing.
+  const SAID = gpm.hasDirections ? ["kind", "direction", "evidence", "common_effects"] : [];
+  const ascii = (text) => text.replace(/[^\u0020-\u007e]/g, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+  const said = ({ rests }, key) => {
+    const value = rests ? rests[key] : null;
+    if (Array.isArray(value)) return value.length ? ascii(JSON.stringify(value)) : null;
+    return value === "" ? null : value;
   };
 
   gpm.csv = () => {
-    const lines = gpm.shown.pairs.map((pair) => [pair.a.name, pair.b.name, ...FIGURES.map((key) => pair[key]), String(pair.isEdge)]);
-    return [["source", "target", ...FIGURES, "is_edge"], ...lines].map((line) => line.map(cell).join(",") + "\n").join("");
+    const lines = gpm.shown.pairs.map((pair) => {
+      const figures = [...FIGURES.map((key) => pair[key]), ...SAID.map((key) => said(pair, key)), pair.isEdge];
+      return [name(pair.a.name), name(pair.b.name), ...figures.map(plain)];
+    });
+    return [["source", "target", ...FIGURES, ...SAID, "is_edge"], ...lines].map((line) => line.join(",") + "\n").join("");
   };
 
   // As gpmnet.network.escape: what XML forbids is written \uXXXX, the backslash doubled.
@@ -30,12 +44,14 @@
       .replace(FORBIDDEN, (c) => (c === "\\" ? "\\\\" : "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")))
       .replace(/[&<>"\n\t]/g, (c) => MARKUP[c]);
 
+  const EDGE_SAID = SAID.filter((key) => key !== "common_effects"); // as in network.graphml
   gpm.graphml = () => {
     const data = (key, value) => `<data key="${key}">${value}</data>`;
     const keys = [
       `<key id="name" for="node" attr.name="name" attr.type="string"/>`,
       `<key id="kind" for="node" attr.name="kind" attr.type="string"/>`,
       ...FIGURES.map((key) => `<key id="${key}" for="edge" attr.name="${key}" attr.type="double"/>`),
+      ...EDGE_SAID.map((key) => `<key id="edge_${key}" for="edge" attr.name="${key}" attr.type="${key === "evidence" ? "double" : "string"}"/>`),
       `<key id="is_edge" for="edge" attr.name="is_edge" attr.type="boolean"/>`,
     ];
     const nodes = gpm.shown.nodes.map((node) => {
@@ -44,6 +60,7 @@
     });
     const edges = gpm.shown.pairs.map((pair) => {
       const known = FIGURES.filter((key) => pair[key] !== null).map((key) => data(key, pair[key]));
+      known.push(...EDGE_SAID.filter((key) => said(pair, key) !== null).map((key) => data(`edge_${key}`, escape(String(said(pair, key))))));
       return `<edge source="${escape(pair.a.name)}" target="${escape(pair.b.name)}">${known.join("")}${data("is_edge", pair.isEdge)}</edge>`;
     });
     return [

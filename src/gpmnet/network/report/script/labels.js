@@ -6,7 +6,11 @@
   const CELL = 80;
   const ALWAYS_UP_TO = 40;
   // Where a label may stand: its alignment, and its direction from the node.
-  const PLACES = [["bottom", "center", 0, 1], ["top", "center", 0, -1], ["center", "right", 1, 0], ["center", "left", -1, 0]];
+  const PLACES = [
+    ["bottom", "center", 0, 1], ["top", "center", 0, -1], ["center", "right", 1, 0], ["center", "left", -1, 0],
+    ["bottom", "right", 1, 1], ["bottom", "left", -1, 1], ["top", "right", 1, -1], ["top", "left", -1, -1],
+  ];
+  const HEAD = 9;
 
   // Boxes by the cells of a coarse grid that they touch, to find clashes fast.
   class Taken {
@@ -36,6 +40,21 @@
 
   const around = (node, x, y, half, tall) => ({ node, x1: x - half, x2: x + half, y1: y - tall, y2: y + tall });
 
+  // The heads of the arrows that are shown, as boxes where they touch their nodes; they belong to no node, so that all labels avoid them.
+  const arrowheads = (views, zoom) => {
+    const heads = new Taken();
+    const byNode = new Map(views.map((view) => [view.node, view]));
+    for (const pair of gpm.shown.pairs) {
+      const way = pair.rests && pair.rests.direction;
+      if (way !== "->" && way !== "<-") continue;
+      const [from, to] = (way === "->" ? [pair.a, pair.b] : [pair.b, pair.a]).map((node) => byNode.get(node));
+      const length = Math.hypot(from.x - to.x, from.y - to.y);
+      const share = Math.min(1, (to.radius + HEAD * zoom) / (length || 1));
+      heads.add(around(null, to.x + (from.x - to.x) * share, to.y + (from.y - to.y) * share, HEAD * zoom, HEAD * zoom));
+    }
+    return heads;
+  };
+
   gpm.placeLabels = (cy) => {
     const zoom = cy.zoom();
     const taken = new Taken();
@@ -48,13 +67,15 @@
     });
     const inside = views.filter(({ x, y }) => x > -60 && y > -20 && x < cy.width() + 60 && y < cy.height() + 20);
     for (const { node, x, y, radius } of inside) taken.add(around(node, x, y, radius, radius));
+    const heads = arrowheads(views, zoom);
     inside.sort((p, q) => isNear(q.node) - isNear(p.node) || q.node.degree - p.node.degree || p.node.at - q.node.at);
     cy.batch(() => {
       cy.nodes().addClass("unlabelled");
       for (const { node, element, x, y, radius } of inside) {
         const [half, tall] = [halfWidth(node), PIXELS * 0.55];
         const boxes = PLACES.map(([, , dx, dy]) => around(node, x + dx * (radius + GAP + half), y + dy * (radius + GAP + tall), half, tall));
-        let place = boxes.findIndex((box) => !taken.clashes(box));
+        let place = boxes.findIndex((box) => !taken.clashes(box) && !heads.clashes(box));
+        if (place < 0) place = boxes.findIndex((box) => !taken.clashes(box));
         if (place < 0 && (views.length <= ALWAYS_UP_TO || isNear(node))) place = 0;
         if (place < 0) continue;
         taken.add(boxes[place]);

@@ -41,6 +41,9 @@
   }
   gpm.heaviest = gpm.pairs.reduce((most, pair) => Math.max(most, pair.weight), 0) || 1;
   gpm.hasStrength = gpm.pairs.some((pair) => pair.strength !== null);
+  gpm.hasNear = gpm.pairs.some((pair) => !pair.isEdge);
+  gpm.hasQ = gpm.pairs.some((pair) => pair.q_value !== null);
+  gpm.hasDirections = Boolean(pairs.rests);
   gpm.kinds = ["continuous", "ordinal", "discrete", "unknown"].filter((kind) => nodes.kind.includes(kind));
 
   const sizes = new Map();

@@ -85,11 +85,22 @@
   const name = (node) => el("bdi", {}, gpm.short(node.name, 120));
   const figure = (key, show = gpm.number) => ({ name: key.replace("_value", ""), value: (pair) => pair[key], text: (pair) => show(pair[key]), className: "number" });
 
+  // What a search over directed graphs says of a pair, unknown where it joined it in no way.
+  const said = (key, show) => ({ value: (pair) => pair.rests && pair.rests[key], text: (pair) => (pair.rests ? show(pair.rests[key]) : "") });
+  const LINKS = { "->": "→", "<-": "←", "--": "—" };
+  const direction = { name: "direction", ...said("direction", (way) => LINKS[way] || "···"), className: "way" };
+  const rests = [
+    { name: "kind", ...said("on", (words) => gpm.short(words, 120)), className: "text" },
+    { name: "evidence", ...said("evidence", gpm.number), className: "number" },
+  ];
+
   gpm.openItem = (item) => {
     gpm.choose(item, false);
     gpm.at("network").scrollIntoView({ behavior: gpm.still() ? "auto" : "smooth" });
     gpm.at("panel").focus({ preventScroll: true });
   };
+
+  const found = { name: "found", value: (pair) => Number(!pair.isEdge), text: (pair) => (pair.isEdge ? "edge" : "came close"), className: "kind" };
 
   const edgesTable = () =>
     new GridTable(gpm.at("edges-table"), {
@@ -100,14 +111,16 @@
       sort: { column: gpm.hasStrength ? "strength" : "omega", down: true },
       columns: [
         { name: "variable", value: (pair) => pair.a.name, text: (pair) => name(pair.a), className: "name" },
+        ...(gpm.hasDirections ? [direction] : []),
         { name: "and", value: (pair) => pair.b.name, text: (pair) => name(pair.b), className: "name" },
+        ...(gpm.hasDirections ? rests : []),
         figure("strength"),
         { name: "95% interval", value: (pair) => pair.strength_low, text: gpm.interval, className: "number" },
         { name: "sign", value: (pair) => pair.sign, text: (pair) => gpm.sign(pair.sign), className: "number" },
         figure("omega"),
         figure("p_value", gpm.probability),
-        figure("q_value", gpm.probability),
-        { name: "found", value: (pair) => Number(!pair.isEdge), text: (pair) => (pair.isEdge ? "edge" : "came close"), className: "kind" },
+        ...(gpm.hasQ ? [figure("q_value", gpm.probability)] : []),
+        ...(gpm.hasNear ? [found] : []),
       ],
     });
 
