@@ -11,13 +11,15 @@ import torch
 from torch import Tensor
 
 from gpmnet.energies import Coordinates, Energy, NormalEnergy, PairwiseEnergy, SumEnergy
+from gpmnet.energies.listed import ListedPairwiseEnergy
 from gpmnet.engines.base import Problem
 from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.penalties import Penalty
-from gpmnet.selection.halves import entering_size
+from gpmnet.selection.halves import entering_size, entering_sizes
 from gpmnet.selection.path import best_lam
 from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
 from gpmnet.solvers.checkpoint import Ended, Shelf
+from gpmnet.solvers.listed import ListedPairwise
 from gpmnet.solvers.proximal import PairMasks, Solved, SparsePairwise
 from gpmnet.testing.learned import Fold
 
@@ -86,12 +88,32 @@ class Models:
 
     def halves(self, h: Tensor, lam: float, split: int) -> tuple[Energy, Energy]:
         """Return the energies of two disjoint halves of the rows (n, D), another two for each number of a split."""
+        one, other = (self.energy(h[rows], lam, name) for rows, name in self.split(h, split))
+        return one, other
+
+    def split(self, h: Tensor, split: int) -> list[tuple[Tensor, str]]:
+        """Return which of the rows (n, D) are in each of two halves, with the halves' names."""
         order = torch.randperm(len(h), generator=self.generator(f"split {split}")).to(h.device)
         names = [f"half {2 * split + k}" for k in (1, 2)]
-        one, other = (
-            self.energy(h[rows], lam, name) for rows, name in zip(order.chunk(2), names, strict=True)
-        )
-        return one, other
+        return list(zip(order.chunk(2), names, strict=True))
+
+    def listed(self, h: Tensor, lam: float, name: str) -> tuple[Energy, ListedPairwiseEnergy]:
+        """Return the pairwise energy of rows (n, D) that lists the pairs with an interaction, and its pairwise part.
+
+        The same penalised fit as `energy` with a pairwise family. It is quick, and not kept on the shelf.
+        """
+        family, penalty = self.recipe.base.pairs, self.recipe.penalty
+        steps = self.recipe.options.proximal_steps
+        pairwise = ListedPairwiseEnergy(self.coordinates, family).to(h)
+        base, generator = NormalEnergy(self.coordinates).to(h), self.generator(f"{name} pairwise")
+        self.problem.progress(f"pairs of {name}", 0, 1)
+        sparse = ListedPairwise(base, pairwise, h, self.recipe.objective, self.masks, generator, steps)
+        self._note(f"FISTA without interactions (proximal_steps={steps})", _ended(sparse.alone))
+        sizes = entering_sizes(self.coordinates, family.n_functions, self._n_pairs())
+        solved = sparse.solve(penalty.at(penalty.lam * lam / len(h) ** 0.5), sizes)
+        self._note(f"FISTA (proximal_steps={steps}) of listed pairs", _ended(solved))
+        self.problem.progress(f"pairs of {name}", 1, 1)
+        return SumEnergy(base, pairwise).requires_grad_(False), pairwise
 
     def energy(self, h: Tensor, lam: float, name: str) -> Energy:
         """Return the energy of rows (n, D): the base, and the deep part where it predicts held-out rows better."""
@@ -165,12 +187,15 @@ class Models:
         objective, steps = self.recipe.objective, self.recipe.options.proximal_steps
         sparse = SparsePairwise(base, pairwise, h, objective, self.masks, generator, steps)
         if self.recipe.decide == "omega":
-            d, closed = self.coordinates.n_variables, int(self.masks.closed.sum()) // 2
-            size = entering_size(self.coordinates, pairwise.n_functions, d * (d - 1) // 2 - closed)
+            size = entering_size(self.coordinates, pairwise.n_functions, self._n_pairs())
             sparse.scales.noise *= size.to(h)
         self.noise = sparse.scales.noise
         self._note(f"FISTA without interactions (proximal_steps={steps})", _ended(sparse.alone))
         return sparse, pairwise
+
+    def _n_pairs(self) -> int:
+        d = self.coordinates.n_variables
+        return d * (d - 1) // 2 - int(self.masks.closed.sum()) // 2
 
     def _penalty(self, lam: float, n: int, sparse: SparsePairwise) -> Penalty:
         penalty = self.recipe.penalty

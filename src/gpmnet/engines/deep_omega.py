@@ -1,0 +1,95 @@
+"""How the deep engine chooses edges by Omega alone: from models of all pairs, or of lists of pairs where these are many."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpmnet.energies import Energy
+from gpmnet.energies.listed import ListedPairwiseEnergy
+from gpmnet.engines.deep_models import Models
+from gpmnet.engines.deep_recipe import Recipe
+from gpmnet.objectives import Hyvarinen, Marginalisation, Mixed, PseudoLikelihood
+from gpmnet.omega import generalised_precision
+from gpmnet.penalties import Adaptive
+from gpmnet.selection.halves import Halves, alike, common_support
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Omega of pairs, and which of them are edges; in the order of the coordinates.
+
+    Attributes
+    ----------
+    pairs : Tensor of int, shape (m, 2)
+        The smaller position first; all others have Omega 0.
+    omega : Tensor of shape (m,)
+    own : Tensor of shape (d,)
+        The diagonal.
+    is_edge : Tensor of bool, shape (m,)
+    energy : Energy
+        That of all rows.
+    """
+
+    pairs: Tensor
+    omega: Tensor
+    own: Tensor
+    is_edge: Tensor
+    energy: Energy
+
+
+def lists_pairs(recipe: Recipe, d: int) -> bool:
+    """Whether pairs are listed: there are many variables, and gradients tell which pairs have no interaction.
+
+    A network sees all variables at once; an adaptive penalty needs a first estimate of every pair, and a sliced objective sees
+    interactions through derivatives of the functions that the list's gradients do not have.
+    """
+    objective = recipe.objective
+    return (
+        d > recipe.options.all_pairs_up_to
+        and not recipe.energy.is_trained
+        and not isinstance(recipe.penalty, Adaptive)
+        and isinstance(objective, Mixed)
+        and isinstance(objective.continuous, Hyvarinen)
+        and isinstance(objective.discrete, PseudoLikelihood | Marginalisation)
+    )
+
+
+def by_all_pairs(models: Models, h: Tensor, lam: float) -> Support:
+    """Return the support of Omega from energies that hold all pairs."""
+    recipe = models.recipe
+    splits = [models.halves(h, lam, split) for split in range(recipe.options.n_splits)]
+    energy = models.energy(h, lam, "all rows")
+    # In double precision contrasts of levels, differences of four values, are 0 where they should be.
+    exact = torch.float64 if models.coordinates.n_discrete else h.dtype
+    rows = h.to(exact)
+    halves = [Halves.of(one.to(exact), other.to(exact), rows) for one, other in splits]
+    omega = generalised_precision(deepcopy(energy).to(exact), rows).double()
+    n = len(h) / 2
+    least = recipe.penalty.lam * lam * models.noise / n**0.5 if recipe.energy.is_trained else 0.0
+    support = common_support(halves, least) & (omega > 0)
+    d = len(omega)
+    pairs = torch.triu_indices(d, d, 1, device=h.device).mT
+    i, j = pairs.unbind(dim=1)
+    return Support(pairs, omega[i, j], omega.diagonal(), support[i, j], energy)
+
+
+def by_lists(models: Models, h: Tensor, lam: float) -> Support:
+    """Return the support of Omega from pairwise energies with lists of pairs; no step takes all pairs at once."""
+    energy, pairwise = models.listed(h, lam, "all rows")
+    pairs = pairwise.pairs
+    splits = []
+    for split in range(models.recipe.options.n_splits):
+        one, other = (models.listed(h[rows], lam, name)[1] for rows, name in models.split(h, split))
+        splits.append(
+            Halves(
+                *(a.mean_products(b, pairs, h) for a, b in ((one, other), (one, one), (other, other)))
+            )
+        )
+    omega = pairwise.mean_products(pairwise, pairs, h).sqrt()
+    own = h.new_zeros(models.coordinates.n_variables, dtype=torch.float64)
+    own[: models.coordinates.n_continuous] = energy.curvature(h).double().square().mean(dim=0).sqrt()
+    return Support(pairs, omega, own, alike(splits) & (omega > 0), energy)
