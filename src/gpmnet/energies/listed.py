@@ -92,6 +92,17 @@ class ListedPairwiseEnergy(PairwiseEnergy):
             found = found + self._shift
         return found[:, at].reshape(*phi.shape[:-1], -1)
 
+    def logits(self, h: Tensor) -> Tensor:
+        """Return L with one discrete variable set to each of its levels, from one product with the interactions: (n, S)."""
+        dc, k, rows = self.coordinates.n_continuous, self.n_functions, self.rows(h)
+        field = self.pull(rows.phi)
+        on_levels = field[:, dc * k :] + self.own_levels
+        per_level = h.new_zeros((len(h), self.coordinates.n_levels)).index_copy(1, self.column, on_levels)
+        own = (rows.phi[:, : dc * k] @ self.own[:, :-1].flatten()) + 0.5 * rows.s.z.square() @ self.own[:, -1]
+        value = own + rows.phi[:, dc * k :] @ self.own_levels + 0.5 * (field * rows.phi).sum(dim=-1)
+        seen = self._by_variable(self.indicators(h) * per_level)
+        return value[:, None] + per_level - seen[:, self.owner]
+
     def slopes(self, losses: Callable[[], Tensor], n: int) -> Tensor:
         """Return by how much each of n rows' losses changes with what its functions are multiplied by: (n, P).
 

@@ -17,7 +17,7 @@ from gpmnet.energies.grids import edge_surfaces
 from gpmnet.engines.base import Description, Engine, Found, Problem, Stop
 from gpmnet.engines.deep_memory import model_bytes
 from gpmnet.engines.deep_models import Models
-from gpmnet.engines.deep_omega import by_all_pairs, by_lists, lists_pairs
+from gpmnet.engines.deep_omega import by_all_pairs, by_lists
 from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.engines.deep_tests import JoinedTests
 from gpmnet.engines.local import LocalEngine
@@ -162,7 +162,7 @@ class DeepEngine(Recipe, Engine):
         order = table_order(problem.encoded.is_discrete)
         h, models = self._models(problem, order)
         lam = 1.0 if self.options.lam is None else self.options.lam
-        if lists_pairs(self, problem.d):
+        if self.lists_pairs(problem.d):
             with all_threads() if 4 * h.numel() >= _MANY_VALUES else nullcontext():
                 said = by_lists(models, h, lam)
         else:

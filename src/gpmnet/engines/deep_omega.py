@@ -9,12 +9,8 @@ import torch
 from torch import Tensor
 
 from gpmnet.energies import Energy
-from gpmnet.energies.listed import ListedPairwiseEnergy
 from gpmnet.engines.deep_models import Models
-from gpmnet.engines.deep_recipe import Recipe
-from gpmnet.objectives import Hyvarinen, Marginalisation, Mixed, PseudoLikelihood
 from gpmnet.omega import generalised_precision
-from gpmnet.penalties import Adaptive
 from gpmnet.selection.halves import Halves, alike, common_support
 
 
@@ -39,23 +35,6 @@ class Support:
     own: Tensor
     is_edge: Tensor
     energy: Energy
-
-
-def lists_pairs(recipe: Recipe, d: int) -> bool:
-    """Whether pairs are listed: there are many variables, and gradients tell which pairs have no interaction.
-
-    A network sees all variables at once; an adaptive penalty needs a first estimate of every pair, and a sliced objective sees
-    interactions through derivatives of the functions that the list's gradients do not have.
-    """
-    objective = recipe.objective
-    return (
-        d > recipe.options.all_pairs_up_to
-        and not recipe.energy.is_trained
-        and not isinstance(recipe.penalty, Adaptive)
-        and isinstance(objective, Mixed)
-        and isinstance(objective.continuous, Hyvarinen)
-        and isinstance(objective.discrete, PseudoLikelihood | Marginalisation)
-    )
 
 
 def by_all_pairs(models: Models, h: Tensor, lam: float) -> Support:
