@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from gpmnet.energies import Coordinates, Energy, NormalEnergy, PairwiseEnergy, SumEnergy
 from gpmnet.energies.listed import ListedPairwiseEnergy
@@ -46,6 +46,8 @@ class Models:
         Solvers that ended at their cap, in words, and the variable that is worst off, in the order of the coordinates.
     noise : Tensor of shape (d, d)
         The penalty's units of the pairs in the last fit.
+    survived : dict of str to bool
+        Of each model by its name, whether what is trained predicts held-out rows better than the base; if not, it was dropped.
     """
 
     recipe: Recipe
@@ -56,6 +58,7 @@ class Models:
     n_iter: int = 0
     stops: list[tuple[str, int]] = field(default_factory=list)
     noise: Tensor = field(default_factory=lambda: torch.zeros(()))
+    survived: dict[str, bool] = field(default_factory=dict)
 
     def choose_lam(self, h: Tensor) -> float:
         """Return the lambda with the least held-out loss of the pairwise family."""
@@ -128,8 +131,12 @@ class Models:
             for ended in self.shelf.kept(name + " pairwise", pairwise, solve):
                 self._note(f"FISTA (proximal_steps={self.recipe.options.proximal_steps})", ended)
             base = SumEnergy(base, pairwise)
+        elif self.recipe.base.trains_own:
+            base = SumEnergy(base, pairwise)  # without interactions, its own terms fitted already
         base.requires_grad_(False)
         if self.recipe.energy.is_trained:
+            pairwise.own.requires_grad_(self.recipe.base.trains_own)
+            pairwise.own_levels.requires_grad_(self.recipe.base.trains_own)
             base = self._with_deep(
                 base, h, OmegaPenalty(penalty, sparse.scales.noise, self.recipe.options.omega_rows), name
             )
@@ -139,6 +146,7 @@ class Models:
         generator, options = self.generator(f"{name} deep"), self.recipe.options
         deep = self.recipe.energy.build(self.coordinates, h, generator)
         energy = SumEnergy(base, deep)
+        learned: nn.Module = energy if self.recipe.base.trains_own else deep
         slower = replace(
             options,
             learning_rate=options.learning_rate / 3,
@@ -152,15 +160,17 @@ class Models:
 
         def learn() -> list[Ended]:
             # First without the penalty, whose kink at 0 would hide what only many variables show together.
-            first = train(plain, deep, h, options, generator, self._track(name, 1), deep.solver(base))
+            first = train(plain, learned, h, options, generator, self._track(name, 1), deep.solver(base))
             found = [ended(first)]
             if first.better:
                 both = replace(plain, penalty=penalty)
-                found.append(ended(train(both, deep, h, slower, generator, self._track(name, 2))))
+                found.append(ended(train(both, learned, h, slower, generator, self._track(name, 2))))
             return found
 
         phases = f"Adam (steps={options.steps})", f"Adam with the penalty (a third of steps={options.steps})"
-        for phase, end in zip(phases, self.shelf.kept(name + " deep", deep, learn), strict=False):
+        ends = self.shelf.kept(name + " deep", learned, learn)
+        self.survived[name] = len(ends) > 1  # there is a second phase only where the first was worth it
+        for phase, end in zip(phases, ends, strict=False):
             self._note(phase, end)
         self.problem.progress(f"train {name}", 1, 1)
         energy.requires_grad_(False)
