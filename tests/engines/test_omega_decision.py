@@ -1,7 +1,10 @@
 """Edges by Omega alone: the paper's rule without tests, its network, and the preset of the paper."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 from gpmnet import GPM, MarkovNetwork
 from gpmnet.energies import DeepKernel, Normal
@@ -152,3 +155,22 @@ def test_the_memory_of_lists_does_not_grow_with_all_pairs():
     assert 5 < large / small < 12
     dense = DeepEngine(energy="pairwise", decide="omega", options=DeepOptions(all_pairs_up_to=10_000))
     assert model_bytes(dense, 1000, np.zeros(5000, dtype=np.intp)) > 5 * large
+
+
+def test_own_terms_are_trained_with_the_energy_and_interactions_are_not():
+    frame = simulate("butterfly", d=2, n=300, seed=0).frame()
+    options = DeepOptions(base="own", steps=40, n_splits=1, proximal_steps=50)
+    model = by_omega(frame, energy="mlp", objective="noisy", options=options)
+    (_, own), _ = model.energy_
+    assert model.survived_["all rows"]
+    assert not own.theta.any()
+    before = by_omega(frame, energy="mlp", objective="noisy", options=replace(options, steps=0)).energy_
+    (_, start), _ = before
+    assert not torch.equal(own.own, start.own)
+
+
+def test_kernels_of_pairs_on_blurred_rows_recover_a_butterfly():
+    drawn = simulate("butterfly", d=4, n=1000, seed=1)
+    options = DeepOptions(base="own", steps=100, batch=128, learning_rate=0.02, n_splits=1, patience=100)
+    model = by_omega(drawn.frame(), energy="kernel_pairs", objective="noisy", options=options)
+    np.testing.assert_array_equal(model.network_.adjacency != 0, drawn.truth.toarray() != 0)

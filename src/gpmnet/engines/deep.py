@@ -17,12 +17,12 @@ from gpmnet.energies.grids import edge_surfaces
 from gpmnet.engines.base import Description, Engine, Found, Problem, Stop
 from gpmnet.engines.deep_memory import model_bytes
 from gpmnet.engines.deep_models import Models
-from gpmnet.engines.deep_omega import by_all_pairs, by_lists
+from gpmnet.engines.deep_omega import by_all_pairs, by_lists, exact_omega
 from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.engines.deep_tests import JoinedTests
 from gpmnet.engines.local import LocalEngine
 from gpmnet.errors import InputError
-from gpmnet.omega import generalised_precision, standardised_omega, table_order
+from gpmnet.omega import standardised_omega, table_order
 from gpmnet.parallel import all_threads
 from gpmnet.solvers.checkpoint import Shelf, digest
 from gpmnet.solvers.proximal import PairMasks
@@ -54,6 +54,8 @@ class DeepFound(Found):
         The rows as the energy sees them.
     order : ndarray of shape (d,)
         Position of each variable of the table in the energy's coordinates.
+    said : tuple of str
+        What became of the trained part.
     is_edge : ndarray of bool, shape (m,), or None
         Which pairs are in the support of Omega, where that decides.
     """
@@ -63,6 +65,7 @@ class DeepFound(Found):
     energy: Energy
     rows: Tensor
     order: NDArray[np.intp]
+    said: tuple[str, ...] = ()
     is_edge: NDArray[np.bool_] | None = None
 
     def decided(self) -> NDArray[np.bool_] | None:
@@ -70,14 +73,23 @@ class DeepFound(Found):
         return self.is_edge
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What became of the trained part."""
+        return self.said
+
+    @property
     def has_whole_omega(self) -> bool:
         """Whether Omega decides: it is then given whole."""
         return self.is_edge is not None
 
     def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
-        """Return Omega and surfaces of the energy; see `Description`. Omega does not depend on which pairs are edges."""
+        """Return Omega and surfaces of the energy; see `Description`.
+
+        An edge that tests found and of which the energy has nothing has no Omega (NaN): 0 would say that there is no edge.
+        """
         ends = (self.order[end[shown]] for end in (self.first, self.second))
-        return Description(self.omega, self.own, edge_surfaces(self.energy, self.rows, *ends))
+        omega = np.where(is_edge & (self.omega == 0), np.nan, self.omega)
+        return Description(omega, self.own, edge_surfaces(self.energy, self.rows, *ends))
 
 
 @dataclass(frozen=True)
@@ -133,10 +145,10 @@ class DeepEngine(Recipe, Engine):
         h, models = self._models(problem, order)
         with all_threads() if h.numel() >= _MANY_VALUES else nullcontext():
             lam = models.choose_lam(h) if self.options.lam is None else self.options.lam
-            folds = models.folds(h, lam)
-            energy = models.energy(h, lam, "all rows")
+            folds, others = models.folds(h, lam)
+            energy = models.told(models.energy(h, lam, "all rows"), others, h)
         searched, tests = JoinedTests(self.options, problem, h, order, folds).run(models.masks.closed)
-        precision = generalised_precision(energy, h).double().cpu().numpy()[np.ix_(order, order)]
+        precision = exact_omega(energy, h).cpu().numpy()[np.ix_(order, order)]
         place = np.argsort(order)
         first, second = (end.cpu().numpy() for end in (searched.first, searched.second))
         return DeepFound(
@@ -149,12 +161,13 @@ class DeepEngine(Recipe, Engine):
             sign=tests.sign.cpu().numpy(),
             n_iter=max(models.n_iter, searched.n_rounds),
             stops=(*searched.stops, *(Stop(solver, int(place[at])) for solver, at in models.stops)),
-            learned={"energy": energy, "lam": lam},
+            learned={"energy": energy, "lam": lam, "survived": dict(models.survived)},
             omega=precision[first, second],
             own=precision.diagonal().copy(),
             energy=energy,
             rows=h,
             order=order,
+            said=models.notes(),
         )
 
     def _fit_omega(self, problem: Problem) -> DeepFound:
@@ -183,12 +196,13 @@ class DeepEngine(Recipe, Engine):
             sign=np.zeros(m),
             n_iter=models.n_iter,
             stops=tuple(Stop(solver, int(place[at])) for solver, at in models.stops),
-            learned={"energy": said.energy, "lam": lam},
+            learned={"energy": said.energy, "lam": lam, "survived": dict(models.survived)},
             omega=omega,
             own=own,
             energy=said.energy,
             rows=h,
             order=order,
+            said=models.notes(),
             is_edge=said.is_edge.cpu().numpy(),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -27,6 +28,23 @@ LAMBDAS = tuple(float(x) for x in np.geomspace(6.0, 1.0, 8))
 """Lambdas of the path, in units of a gradient's noise."""
 
 
+@dataclass(frozen=True, eq=False)
+class Other:
+    """A model of some of the rows.
+
+    Attributes
+    ----------
+    name : str
+    energy : Energy
+    seen : Tensor of shape (m,)
+        The rows it was fitted to.
+    """
+
+    name: str
+    energy: Energy
+    seen: Tensor
+
+
 @dataclass(eq=False)
 class Models:
     """Fits energies to rows; each is kept on the shelf, if there is one.
@@ -48,6 +66,8 @@ class Models:
         The penalty's units of the pairs in the last fit.
     survived : dict of str to bool
         Of each model by its name, whether what is trained predicts held-out rows better than the base; if not, it was dropped.
+    told_of : str
+        Name of the model whose Omega is told.
     """
 
     recipe: Recipe
@@ -59,6 +79,7 @@ class Models:
     stops: list[tuple[str, int]] = field(default_factory=list)
     noise: Tensor = field(default_factory=lambda: torch.zeros(()))
     survived: dict[str, bool] = field(default_factory=dict)
+    told_of: str = "all rows"
 
     def choose_lam(self, h: Tensor) -> float:
         """Return the lambda with the least held-out loss of the pairwise family."""
@@ -79,15 +100,16 @@ class Models:
         self.problem.progress("penalty", len(LAMBDAS), len(LAMBDAS))
         return lam
 
-    def folds(self, h: Tensor, lam: float) -> list[Fold]:
-        """Return the parts of the rows (n, D), each with the energy of the others."""
+    def folds(self, h: Tensor, lam: float) -> tuple[list[Fold], list[Other]]:
+        """Return the parts of the rows (n, D), each with the energy of the others; and these energies as models."""
         order = torch.randperm(len(h), generator=self.generator("folds")).to(h.device)
         parts = order.chunk(self.recipe.options.n_folds)
-        found = []
+        found, others = [], []
         for k, rows in enumerate(parts):
             rest = torch.cat([*parts[:k], *parts[k + 1 :]])
-            found.append(Fold(rows, self.energy(h[rest], lam, f"fold {k + 1}")))
-        return found
+            others.append(Other(f"fold {k + 1}", self.energy(h[rest], lam, f"fold {k + 1}"), rest))
+            found.append(Fold(rows, others[-1].energy))
+        return found, others
 
     def halves(self, h: Tensor, lam: float, split: int) -> tuple[Energy, Energy]:
         """Return the energies of two disjoint halves of the rows (n, D), another two for each number of a split."""
@@ -141,6 +163,42 @@ class Models:
                 base, h, OmegaPenalty(penalty, sparse.scales.noise, self.recipe.options.omega_rows), name
             )
         return base
+
+    def told(self, energy: Energy, others: Sequence[Other], h: Tensor) -> Energy:
+        """Return the energy whose Omega is told: that of all rows, or if it alone dropped what is trained the best other.
+
+        Edges that others' models saw would else be told with the Omega of a model that does not have them.
+        """
+        kept = [other for other in others if self.survived.get(other.name)]
+        if self.survived.get("all rows", True) or not kept:
+            return energy
+
+        @torch.no_grad()
+        def unseen(other: Other) -> float:
+            rest = torch.ones(len(h), dtype=torch.bool, device=h.device)
+            rest[other.seen] = False
+            return float(self.recipe.objective(other.energy, h[rest], self.generator("told")).mean())
+
+        best = min(kept, key=unseen)
+        self.told_of = best.name
+        return best.energy
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what became of the trained part, in a sentence."""
+        family = type(self.recipe.energy).__name__
+        if not self.recipe.energy.is_trained:
+            return (f"the energy is {family}: nothing is trained on top of it",)
+        parts = {name: kept for name, kept in self.survived.items() if name != "all rows"}
+        share = f"{sum(parts.values())} of {len(parts)} models of parts of the rows"
+        if self.survived["all rows"]:
+            return (f"the {family} is part of the model of all rows, and of {share}",)
+        dropped = (
+            f"the {family} was dropped from the model of all rows, where it predicts held-out rows no better than the base; "
+            f"it is part of {share}"
+        )
+        if self.told_of == "all rows":
+            return (dropped,)
+        return (f"{dropped}; Omega and shapes are those of one of these, {self.told_of}",)
 
     def _with_deep(self, base: Energy, h: Tensor, penalty: OmegaPenalty, name: str) -> Energy:
         generator, options = self.generator(f"{name} deep"), self.recipe.options

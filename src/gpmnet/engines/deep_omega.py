@@ -9,9 +9,12 @@ import torch
 from torch import Tensor
 
 from gpmnet.energies import Energy
-from gpmnet.engines.deep_models import Models
+from gpmnet.engines.deep_models import Models, Other
 from gpmnet.omega import generalised_precision
 from gpmnet.selection.halves import Halves, alike, common_support
+
+
+_ROUNDING = 1e-7  # an Omega below this is no interaction
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +44,15 @@ def by_all_pairs(models: Models, h: Tensor, lam: float) -> Support:
     """Return the support of Omega from energies that hold all pairs."""
     recipe = models.recipe
     splits = [models.halves(h, lam, split) for split in range(recipe.options.n_splits)]
-    energy = models.energy(h, lam, "all rows")
-    # In double precision contrasts of levels, differences of four values, are 0 where they should be.
-    exact = torch.float64 if models.coordinates.n_discrete else h.dtype
-    rows = h.to(exact)
-    halves = [Halves.of(one.to(exact), other.to(exact), rows) for one, other in splits]
-    omega = generalised_precision(deepcopy(energy).to(exact), rows).double()
+    others = [
+        Other(name, energy, order)
+        for split, pair in enumerate(splits)
+        for (order, name), energy in zip(models.split(h, split), pair, strict=True)
+    ]
+    energy = models.told(models.energy(h, lam, "all rows"), others, h)
+    omega = exact_omega(energy, h)
+    exact = _exact(energy, h)
+    halves = [Halves.of(*(deepcopy(half).to(exact) for half in pair), h.to(exact)) for pair in splits]
     n = len(h) / 2
     least = recipe.penalty.lam * lam * models.noise / n**0.5 if recipe.energy.is_trained else 0.0
     support = common_support(halves, least) & (omega > 0)
@@ -54,6 +60,18 @@ def by_all_pairs(models: Models, h: Tensor, lam: float) -> Support:
     pairs = torch.triu_indices(d, d, 1, device=h.device).mT
     i, j = pairs.unbind(dim=1)
     return Support(pairs, omega[i, j], omega.diagonal(), support[i, j], energy)
+
+
+def exact_omega(energy: Energy, h: Tensor) -> Tensor:
+    """Return Omega over rows (n, D), 0 where it is rounding: (d, d)."""
+    exact = _exact(energy, h)
+    omega = generalised_precision(deepcopy(energy).to(exact), h.to(exact)).double()
+    return omega.masked_fill(omega < _ROUNDING, 0.0)
+
+
+def _exact(energy: Energy, h: Tensor) -> torch.dtype:
+    """Return the precision in which contrasts of levels, differences of four values, are 0 where they should be."""
+    return torch.float64 if energy.coordinates.n_discrete else h.dtype
 
 
 def by_lists(models: Models, h: Tensor, lam: float) -> Support:
