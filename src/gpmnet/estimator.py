@@ -43,7 +43,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     Parameters
     ----------
-    engine : {"local", "dag", "deep", "paper"} or Engine
+    engine : {"local", "dag", "deep", "paper", "kernels"} or Engine
         How conditional dependence is estimated: by regressions around each pair, up to a million variables; by the directed
         graph with the best score, whose moral graph is the network, up to about a thousand; by one energy for all variables,
         which sees interactions of any order, for up to a few hundred; or as published. A key of `gpmnet.engines.ENGINES`.

@@ -181,7 +181,9 @@ def test_a_family_of_every_pair_is_a_sum_of_functions_of_two_variables():
         return energy(x)
 
     pair = value(0, 1) - value(0) - value(1) + value()
-    triple = value(0, 1, 2) - value(0, 1) - value(0, 2) - value(1, 2) + value(0) + value(1) + value(2) - value()
+    triple = (
+        value(0, 1, 2) - value(0, 1) - value(0, 2) - value(1, 2) + value(0) + value(1) + value(2) - value()
+    )
     assert float(pair.detach().abs().max()) > 1e-3
     assert float(triple.detach().abs().max()) < 1e-10
 

@@ -45,7 +45,9 @@ def models_and_others():
     engine = DeepEngine(DeepOptions(steps=40, lam=2.0))
     h, models = engine._models(problem, table_order(encoded.is_discrete))
     halves = torch.arange(120).chunk(2)
-    others = [Other(f"fold {k}", models.energy(h[rows], 2.0, f"fold {k}"), rows) for k, rows in enumerate(halves)]
+    others = [
+        Other(f"fold {k}", models.energy(h[rows], 2.0, f"fold {k}"), rows) for k, rows in enumerate(halves)
+    ]
     return models, others, models.energy(h, 2.0, "all rows"), h
 
 

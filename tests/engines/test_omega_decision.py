@@ -126,7 +126,9 @@ def test_listed_pairs_give_the_edges_and_the_omega_of_all_pairs(kind):
     # Units of all pairs come from eight random signs, a fifth off; those of a list are exact (see the solver for equality).
     np.testing.assert_allclose(listed.omega_[is_edge], every.omega_[is_edge], rtol=0.3)
     np.testing.assert_allclose(listed.omega_.diagonal(), every.omega_.diagonal(), rtol=0.1)
-    strengths = (model.network_.edges.sort_values(["source", "target"])["strength"] for model in (listed, every))
+    strengths = (
+        model.network_.edges.sort_values(["source", "target"])["strength"] for model in (listed, every)
+    )
     np.testing.assert_allclose(*strengths, rtol=0.3)
 
 

@@ -325,6 +325,7 @@ def test_noise_is_drawn_from_the_generator_and_leaves_levels_alone():
 
 def test_blurring_bounds_the_gain_of_a_spike():
     """A sharp bump at a row gains without bound as it gets sharper; on blurred rows it loses."""
+
     class Spike(Energy):
         def __init__(self, width):
             super().__init__(Coordinates(1))

@@ -110,9 +110,12 @@ class Coordinates:
     @cached_property
     def by_size(self) -> tuple[tuple[Tensor, Tensor], ...]:
         """The discrete variables grouped by their number m of levels: which ones, (v,), and where among the S, (v, m)."""
-        sizes, starts = torch.tensor(self.levels, dtype=torch.long), torch.tensor(self.starts, dtype=torch.long)
+        sizes, starts = (
+            torch.tensor(self.levels, dtype=torch.long),
+            torch.tensor(self.starts, dtype=torch.long),
+        )
         groups = []
-        for m in sizes.unique().tolist():
+        for m in sorted(set(self.levels)):
             at = (sizes == m).nonzero()[:, 0]
             groups.append((at, starts[at, None] + torch.arange(m)))
         return tuple(groups)

@@ -87,7 +87,7 @@ class DeepKernel(EnergyFamily):
         energy.init_from(rows, generator)
         if energy.reads is not None:
             # Weights of variables that a kernel does not read start at 0, and without a gradient stay there.
-            energy.weight.register_hook(energy.reads.to(rows).mul)
+            energy.weight.register_hook(energy.reads.to(rows).mul)  # type: ignore[no-untyped-call]
         return energy
 
 
@@ -194,7 +194,7 @@ class DeepKernelEnergy(LowRankEnergy):
         return left.mT @ right + weights.mT @ (bend.transpose(0, 1).flatten(1)[..., None] * weights)
 
     def _slopes_of_psi(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return d psi / dz (R, n, p, dc), the Hessian in psi, the bends of the units, and W at the continuous coordinates."""
+        """Return d psi / dz (R, n, p, dc), the Hessian in psi, the bends of the units, and W at continuous coordinates."""
         inner, bend, slope = self._second(self.project(h))
         outer, skip = self._maps()
         jacobian = (self.mix[:, None] * slope[..., None, :]) @ outer[:, None] + skip[:, None]

@@ -31,7 +31,7 @@ class ListedPairwiseEnergy(PairwiseEnergy):
     pairs : Tensor of int, shape (m, 2)
         The list, each pair once.
     theta : Parameter of shape (m, W, W)
-        Interactions, those of the first variable's functions along rows; W is the number of functions of the widest variable.
+        Interactions, those of the first variable's functions along rows; W is how many functions the widest variable has.
     slots : Tensor of int, shape (d, W)
         Which of the P functions are a variable's; P pads.
     """
@@ -106,8 +106,8 @@ class ListedPairwiseEnergy(PairwiseEnergy):
     def slopes(self, losses: Callable[[], Tensor], n: int) -> Tensor:
         """Return by how much each of n rows' losses changes with what its functions are multiplied by: (n, P).
 
-        With A that matrix, the gradient of the summed losses in any pair's interactions is ``A_i' phi_j + phi_i' A_j``, listed or
-        not, for objectives that see interactions through scores, curvatures and logits alone.
+        With A that matrix, the gradient of the summed losses in any pair's interactions is ``A_i' phi_j + phi_i' A_j``,
+        listed or not, for objectives that see interactions through scores, curvatures and logits alone.
         """
         self._shift = shift = torch.zeros((n, len(self.variable))).to(self.own).requires_grad_()
         try:
@@ -161,7 +161,7 @@ class ListedPairwiseEnergy(PairwiseEnergy):
         return found
 
     def blocks(self, pairs: Tensor) -> Tensor:
-        """Return the interactions of pairs (k, 2), first smaller than second as in the list; zeros if not listed: (k, W, W)."""
+        """Return the interactions of pairs (k, 2), ordered as in the list; zeros if not listed: (k, W, W)."""
         d = self.coordinates.n_variables
         mine, asked = (x[:, 0] * d + x[:, 1] for x in (self.pairs, pairs))
         found = self.theta.new_zeros((len(pairs), *self.theta.shape[1:]))

@@ -37,7 +37,7 @@ def model_bytes(recipe: Recipe, n_rows: int, n_levels: NDArray[np.intp]) -> int:
 
 
 def _listed(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
-    """Return the numbers of pairwise families with lists: functions of every variable and of listed pairs, masks of all pairs."""
+    """Return the numbers of listed pairs: functions of every variable and of the pairs' ends, masks of all pairs."""
     d, widest = coordinates.n_variables, max([recipe.base.pairs.n_functions, *coordinates.levels])
     return (_FUNCTIONS + _GATHERED) * n * d * widest + d**2
 

@@ -65,7 +65,7 @@ class Models:
     noise : Tensor of shape (d, d)
         The penalty's units of the pairs in the last fit.
     survived : dict of str to bool
-        Of each model by its name, whether what is trained predicts held-out rows better than the base; if not, it was dropped.
+        Of each model, whether what is trained predicts held-out rows better than the base; if not, it is dropped.
     told_of : str
         Name of the model whose Omega is told.
     """

@@ -13,7 +13,6 @@ from gpmnet.engines.deep_models import Models, Other
 from gpmnet.omega import generalised_precision
 from gpmnet.selection.halves import Halves, alike, common_support
 
-
 _ROUNDING = 1e-7  # an Omega below this is no interaction
 
 
@@ -52,7 +51,9 @@ def by_all_pairs(models: Models, h: Tensor, lam: float) -> Support:
     energy = models.told(models.energy(h, lam, "all rows"), others, h)
     omega = exact_omega(energy, h)
     exact = _exact(energy, h)
-    halves = [Halves.of(*(deepcopy(half).to(exact) for half in pair), h.to(exact)) for pair in splits]
+    halves = [
+        Halves.of(deepcopy(one).to(exact), deepcopy(other).to(exact), h.to(exact)) for one, other in splits
+    ]
     n = len(h) / 2
     least = recipe.penalty.lam * lam * models.noise / n**0.5 if recipe.energy.is_trained else 0.0
     support = common_support(halves, least) & (omega > 0)
@@ -82,9 +83,7 @@ def by_lists(models: Models, h: Tensor, lam: float) -> Support:
     for split in range(models.recipe.options.n_splits):
         one, other = (models.listed(h[rows], lam, name)[1] for rows, name in models.split(h, split))
         splits.append(
-            Halves(
-                *(a.mean_products(b, pairs, h) for a, b in ((one, other), (one, one), (other, other)))
-            )
+            Halves(*(a.mean_products(b, pairs, h) for a, b in ((one, other), (one, one), (other, other))))
         )
     omega = pairwise.mean_products(pairwise, pairs, h).sqrt()
     own = h.new_zeros(models.coordinates.n_variables, dtype=torch.float64)

@@ -70,9 +70,9 @@ class Recipe(Part):
         return self.energy.base(resolve("base", self.options.base, BASES, BaseFamily))
 
     def lists_pairs(self, d: int) -> bool:
-        """Whether Omega decides from lists of pairs: there are many variables, and gradients tell which pairs have no interaction.
+        """Whether Omega decides from lists of pairs: variables are many, and gradients tell which pairs have no interaction.
 
-        A network sees all variables at once; an adaptive penalty needs a first estimate of every pair, and a sliced objective
+        A network sees all variables at once; an adaptive penalty needs a first estimate of every pair; a sliced objective
         sees interactions through derivatives of the functions that the gradients of a list do not have.
         """
         objective = self.objective

@@ -18,8 +18,9 @@ class Noisy(Objective):
     r"""Another objective, at rows whose normal scores have noise :math:`N(0, \sigma^2)` added, drawn anew at every call.
 
     Score matching of a flexible energy has no minimum on finitely many rows, and none at all for densities whose scores have
-    no second moment. The density of blurred rows is smooth: its log has derivatives up to :math:`1/\sigma^2`, and no finite set of points
-    can be a spike of it. What is fitted is the blurred density, whose pairs are those of the sharp one up to :math:`\sigma^2`.
+    no second moment. Blurred rows are never the same twice, so that nothing is gained by a spike at one that is narrower
+    than sigma. What is fitted is the blurred density; that has the pairs of the sharp one only up to terms of order
+    :math:`\sigma^2`.
 
     Parameters
     ----------

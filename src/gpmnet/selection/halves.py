@@ -89,7 +89,7 @@ def entering_sizes(
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """Return `entering_size` as a function of the positions of two variables, tensors that broadcast."""
     width = torch.tensor([n_functions] * coordinates.n_continuous + [m - 1 for m in coordinates.levels])
-    found, kind = width.unique(return_inverse=True)
+    found, kind = torch.unique(width, return_inverse=True)
     df = torch.outer(*(found.double(),) * 2).clamp(min=1)
     chance = (_BOTH / max(1, n_pairs)) ** 0.5
     table = torch.as_tensor(chi.isf(chance, df.numpy())) / df.sqrt()

@@ -1,12 +1,14 @@
 r"""Regularised score matching of the pairwise family where all pairs are too many: an active set.
 
-The problem is that of `SparsePairwise`. Its solution has few pairs, and whether a pair that has no interaction would get one is
-seen from the gradient: with A the slopes of the rows' losses in what the functions :math:`\varphi` are multiplied by, and
-:math:`G_{ij} = (A_i^\top \varphi_j + \varphi_i^\top A_j) / n`, it stays at 0 where :math:`\|G_{ij}\| \le c_{ij}\, \rho'(0)`. So a list is
-fitted, all pairs are looked at with one matrix product in blocks, those that break the rule join the list, and so on until
-none does: then the fit is stationary over all pairs, at a cost a step that grows with the list. The unit c has a closed form,
+The problem is that of `SparsePairwise`. Its solution has few pairs, and whether a pair that has no interaction would get
+one is seen from the gradient: with A the slopes of the rows' losses in what the functions :math:`\varphi` are multiplied by
+and :math:`G_{ij} = (A_i^\top \varphi_j + \varphi_i^\top A_j) / n`, it stays at 0 where
+:math:`\|G_{ij}\| \le c_{ij}\, \rho'(0)`. So a list is fitted, all pairs are looked at with one matrix product in blocks,
+those that break the rule join the list, and so on until none does: then the fit is stationary over all pairs, at a cost a
+step that grows with the list. The unit c has a closed form,
 
-.. math:: c_{ij}^2 = \frac1n \sum_r |A_i|^2 |\varphi_j|^2 + |\varphi_i|^2 |A_j|^2 + 2 (A_i \cdot \varphi_i)(A_j \cdot \varphi_j) ,
+.. math:: c_{ij}^2 = \frac1n \sum_r |A_i|^2 |\varphi_j|^2 + |\varphi_i|^2 |A_j|^2
+          + 2 (A_i \cdot \varphi_i)(A_j \cdot \varphi_j) ,
 
 at the fit without interactions: three products.
 """
@@ -106,7 +108,7 @@ class ListedPairwise(SparsePairwise):
         """Return the units c of listed pairs of variables, (m,) and (m,): (m,)."""
         slope, phi, both = (x.flatten(1) for x in self._energies)
         found = []
-        for i, j in zip(first.split(1 << 14), second.split(1 << 14), strict=True):
+        for i, j in zip(*(torch.split(end, 1 << 14) for end in (first, second)), strict=True):
             square = slope[i] * phi[j] + phi[i] * slope[j] + 2 * both[i] * both[j]
             found.append(square.mean(dim=1))
         return torch.cat(found or [slope.new_zeros(0)]).clamp(min=1e-12).sqrt()
@@ -142,7 +144,9 @@ class ListedPairwise(SparsePairwise):
 
     def _roots(self) -> Tensor:
         """Return what makes the functions of each variable orthonormal in their derivatives, (d, W, W)."""
-        return self.scales.root[(torch.arange(len(self.pairwise.slots)) >= self.pairwise.coordinates.n_continuous).long()]
+        return self.scales.root[
+            (torch.arange(len(self.pairwise.slots)) >= self.pairwise.coordinates.n_continuous).long()
+        ]
 
     def _relist(self, pairs: Tensor, sizes: Sizes) -> None:
         self.pairwise.relist(pairs, self.pairwise.blocks(pairs))

@@ -303,7 +303,11 @@ class SparsePairwise:
         return max(float(part.max()) for part in parts if part.numel())
 
     def _norms(self, theta: Tensor) -> Tensor:
-        return _block_sums(theta.square(), self.pairwise.variable, self.pairwise.coordinates.n_variables).clamp(min=0).sqrt()
+        return (
+            _block_sums(theta.square(), self.pairwise.variable, self.pairwise.coordinates.n_variables)
+            .clamp(min=0)
+            .sqrt()
+        )
 
     def _own_norms(self, own: Tensor, levels: Tensor) -> Tensor:
         """Return the norms (d,) of each variable's own coefficients, (dc, K + 1) and (sum(levels - 1),)."""
