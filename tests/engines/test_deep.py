@@ -282,7 +282,7 @@ def test_wrong_options_are_refused_by_name(wrong):
 
 @pytest.mark.parametrize("wrong", ["none", 3, MLP()])
 def test_a_wrong_base_is_refused_by_name(wrong):
-    with pytest.raises(InputError, match=r"^base=.* is not one of pairwise, normal, nor a BaseFamily$"):
+    with pytest.raises(InputError, match=r"^base=.* is not one of pairwise, own, normal, nor a BaseFamily$"):
         DeepOptions(base=wrong)
 
 
