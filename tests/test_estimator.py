@@ -33,6 +33,11 @@ ESTIMATORS = [
     GPM("deep", options=QUICK),
     GPM("deep", energy="pairwise", options=QUICK),
     GPM("paper", energy=DeepKernel(n_points=10), options=replace(QUICK, base="normal")),
+    GPM(
+        "kernels",
+        energy=DeepKernel(n_kernels=1, hidden=3, n_points=10, reads=2),
+        options=replace(QUICK, base="own"),
+    ),
 ]
 
 

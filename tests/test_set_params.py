@@ -51,6 +51,8 @@ def test_every_number_of_a_part_is_reachable_by_name(engine):
     expected = {"options__alpha_enter", "options__design__ridge", "options__node__newton_steps"}
     if engine == "dag":
         expected = {"options__starts", "options__score__prices__bent", "options__local__alpha_enter"}
+    if engine == "kernels":
+        expected = {"energy__reads", "objective__sigma", "options__steps", "penalty__a"}
     if engine == "paper":
         expected = {"energy__n_points", "objective__discrete__cap", "options__steps", "penalty__a"}
     if engine == "deep":

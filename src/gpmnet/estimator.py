@@ -43,7 +43,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     Parameters
     ----------
-    engine : {"local", "dag", "deep", "paper"} or Engine
+    engine : {"local", "dag", "deep", "paper", "kernels"} or Engine
         How conditional dependence is estimated: by regressions around each pair, up to a million variables; by the directed
         graph with the best score, whose moral graph is the network, up to about a thousand; by one energy for all variables,
         which sees interactions of any order, for up to a few hundred; or as published. A key of `gpmnet.engines.ENGINES`.
@@ -101,6 +101,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Of the dag engine: the class of the directed graph, over the variables that were fitted.
     energy_ : Energy
         Of the deep engine: the energy of all rows.
+    survived_ : dict of str to bool
+        Of the deep engine: of each model, whether it kept what is trained on top of the base.
     lam_ : float
         Of the deep engine: lambda in units of a gradient's noise, before the penalty's own factor and 1/sqrt(n); for n
         rows the penalty has ``penalty.lam * lam_ / sqrt(n)``.
@@ -229,6 +231,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             *([hidden] if hidden else []),
             *dense,
             *([engine.own_rule] if engine.own_rule else []),
+            *found.notes,
         )
         facts = replace(facts, seconds=seconds, warnings=notes)
         network, omega = build_network(table, found, chosen, described, shown, said, facts)

@@ -131,14 +131,28 @@ def generalised_precision(
     return total.sqrt()
 
 
-def standardised_omega(omega: NDArray[np.float64], is_discrete: NDArray[np.bool_]) -> NDArray[np.float64]:
-    r"""Return :math:`\Omega_{ij} / \sqrt{\Omega_{ii} \Omega_{jj}}`, at most 1: (d, d).
+def standardised_omega(
+    omega: NDArray[np.float64],
+    own: NDArray[np.float64],
+    is_discrete: NDArray[np.bool_],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    r"""Return :math:`\Omega_{ij} / \sqrt{\Omega_{ii} \Omega_{jj}}` of pairs, at most 1: (m,).
 
     It is ``|partial correlation|`` for Gaussian data. A discrete variable has no entry on the diagonal; 4 stands for it, the
     log odds ratio at which the odds of a balanced binary pair leave little to chance.
+
+    Parameters
+    ----------
+    omega : ndarray of shape (m,)
+    own : ndarray of shape (d,)
+        The diagonal.
+    is_discrete : ndarray of bool, shape (d,)
+    first, second : ndarray of int, shape (m,)
     """
-    own = np.sqrt(np.where(is_discrete, 4.0, omega.diagonal().clip(1e-12)))
-    found: NDArray[np.float64] = np.minimum(omega / np.outer(own, own), 1.0)
+    root = np.sqrt(np.where(is_discrete, 4.0, own.clip(1e-12)))
+    found: NDArray[np.float64] = np.minimum(omega / (root[first] * root[second]), 1.0)
     return found
 
 

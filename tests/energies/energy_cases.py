@@ -29,6 +29,9 @@ BUILDERS = {
     "deep_kernel": lambda coordinates: DeepKernelEnergy(
         coordinates, DeepKernel(n_kernels=2, hidden=4, n_points=7)
     ),
+    "kernel_pairs": lambda coordinates: DeepKernelEnergy(
+        coordinates, DeepKernel(n_kernels=2, hidden=3, n_points=5, reads=2)
+    ),
     "pairwise": lambda coordinates: PairwiseEnergy(coordinates, Pairwise()),
     "pairwise5": lambda coordinates: PairwiseEnergy(coordinates, Pairwise(n_functions=5)),
     "normal": lambda coordinates: NormalEnergy(coordinates, learned=True),

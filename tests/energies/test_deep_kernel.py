@@ -5,7 +5,7 @@ import torch
 from tests.energies.energy_cases import LAYOUTS, random_energy, rows
 
 from gpmnet.energies import Coordinates, DeepKernel, DeepKernelEnergy, Energy, NormalEnergy
-from gpmnet.objectives import Hyvarinen
+from gpmnet.objectives import Hyvarinen, Mixed
 
 DOUBLE = torch.float64
 
@@ -152,3 +152,68 @@ def test_closed_form_alpha_learns_a_density_that_is_not_normal():
     score, bend = energy.score(held) + base.score(held), energy.curvature(held) + base.curvature(held)
     fitted = (0.5 * score.square() + bend).detach().sum(dim=1).mean()
     assert float(fitted) < float(Hyvarinen()(base, held).mean()) - 1
+
+
+def trained_pairs(coordinates, reads=2, steps=5):
+    """A family of kernels that read sets of variables, after some steps of Adam."""
+    g = torch.Generator().manual_seed(0)
+    h = rows(coordinates, 40)
+    energy = DeepKernel(n_kernels=2, hidden=3, n_points=6, reads=reads).build(coordinates, h, g)
+    optimiser = torch.optim.Adam(energy.parameters(), lr=0.05)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        Mixed()(energy, h).mean().backward()
+        optimiser.step()
+    return energy, h
+
+
+def test_a_family_of_every_pair_is_a_sum_of_functions_of_two_variables():
+    """Its mixed differences over any three variables are 0, also after training; those over two are not."""
+    coordinates = Coordinates(3)
+    energy, h = trained_pairs(coordinates)
+    assert energy.n_sets == 3
+    assert tuple(energy.alpha.shape) == (3, 6)
+
+    def value(*moved):
+        x = h.clone()
+        for v in moved:
+            x[:, v] += 0.7
+        return energy(x)
+
+    pair = value(0, 1) - value(0) - value(1) + value()
+    triple = (
+        value(0, 1, 2) - value(0, 1) - value(0, 2) - value(1, 2) + value(0) + value(1) + value(2) - value()
+    )
+    assert float(pair.detach().abs().max()) > 1e-3
+    assert float(triple.detach().abs().max()) < 1e-10
+
+
+def test_each_set_is_a_published_family_of_its_variables():
+    coordinates = LAYOUTS["mixed"]
+    energy, h = trained_pairs(coordinates)
+    total, family = torch.zeros(len(h), dtype=DOUBLE), DeepKernel(n_kernels=2, hidden=3, n_points=6)
+    for k in range(energy.n_sets):
+        one = DeepKernelEnergy(coordinates, family).double()
+        at = slice(2 * k, 2 * k + 2)
+        with torch.no_grad():
+            one.weight.copy_(energy.weight[12 * k : 12 * (k + 1)])
+            one.alpha.copy_(energy.alpha[k])
+            one.points.copy_(energy.points)
+            for name in ("shift", "mix", "log_bandwidth", "log_mixture"):
+                getattr(one, name).copy_(getattr(energy, name)[at])
+            total += one(h)
+    torch.testing.assert_close(energy(h).detach(), total)
+
+
+def test_with_triples_and_few_variables_one_set_reads_all():
+    energy, _ = trained_pairs(Coordinates(2), reads=3)
+    assert energy.n_sets == 1
+    assert bool((energy.weight != 0).all())
+
+
+def test_the_bandwidth_scales_the_start():
+    h, g = rows(Coordinates(3), 30), torch.Generator()
+    one, wide = (
+        DeepKernel(bandwidth=b).build(Coordinates(3), h, g.manual_seed(0)).log_bandwidth for b in (1.0, 3.0)
+    )
+    torch.testing.assert_close(wide - one, torch.full_like(one, 3.0).log())

@@ -15,6 +15,7 @@ from gpmnet.energies import ENERGIES, MLP, Coordinates, DeepKernel, MLPEnergy, P
 from gpmnet.energies.grids import edge_surfaces
 from gpmnet.engines.base import Problem
 from gpmnet.engines.deep import DeepEngine
+from gpmnet.engines.deep_omega import exact_omega
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.engines.deep_tests import given_sets, joined_members
 from gpmnet.engines.local import LocalOptions, Searched
@@ -89,7 +90,7 @@ def test_omega_of_a_missing_edge_is_small_beside_those_of_the_edges():
     frame = pd.DataFrame({"bit": bit, "b": b, "c": b**2 / 2 + b + 0.7 * rng.normal(size=3000)})
     encoded = load_table(frame, kinds={"bit": "discrete"}).encode(0)
     found = DeepEngine(DeepOptions(steps=40, lam=3.0)).fit(Problem(encoded))
-    omega = found.precision
+    omega = exact_omega(found.energy, found.rows).numpy()[np.ix_(found.order, found.order)]
     assert omega[0, 2] < 0.1 * min(omega[0, 1], omega[1, 2])
 
 
@@ -167,7 +168,9 @@ def test_every_name_runs(part, name):
     options = DeepOptions(steps=4, lam=2.0)
     model = GPM(engine="deep", options=options, **{part: name}).fit(mixed_frame(120), kinds=KINDS)
     assert frozenset(("a", "b")) in edges(model)
-    assert np.isfinite(model.omega_).all()
+    # Only an edge of which the model has nothing has no Omega.
+    assert (np.isfinite(model.omega_) | (model.network_.adjacency != 0)).all()
+    assert np.nanmax(model.omega_) > 0
 
 
 PARTS = [
@@ -183,7 +186,9 @@ def test_parts_with_other_numbers_run(parts):
     options = DeepOptions(steps=4, lam=2.0, base=Pairwise(n_functions=2))
     model = GPM(engine="deep", options=options, **parts).fit(mixed_frame(120), kinds=KINDS)
     assert frozenset(("a", "b")) in edges(model)
-    assert np.isfinite(model.omega_).all()
+    # Only an edge of which the model has nothing has no Omega.
+    assert (np.isfinite(model.omega_) | (model.network_.adjacency != 0)).all()
+    assert np.nanmax(model.omega_) > 0
 
 
 def test_the_published_objective_without_cap_and_ridge_runs_where_no_state_is_missing():
@@ -201,7 +206,7 @@ def test_a_penalty_with_twice_the_lambda_at_half_of_lam_is_the_same():
         DeepEngine(DeepOptions(lam=lam), "pairwise", penalty=SCAD(factor)).fit(problem)
         for lam, factor in ((2.0, 1.0), (1.0, 2.0))
     )
-    np.testing.assert_array_equal(one.precision, two.precision)
+    np.testing.assert_array_equal(one.omega, two.omega)
 
 
 def test_what_was_learned_and_where_solvers_stopped_is_reported():
@@ -211,7 +216,8 @@ def test_what_was_learned_and_where_solvers_stopped_is_reported():
     done = engine.fit(Problem(encoded))
     assert done.stops == ()
     assert 20 < done.n_iter < 6000
-    assert done.learned == {"energy": done.energy, "lam": 2.0}
+    assert done.learned == {"energy": done.energy, "lam": 2.0, "survived": done.learned["survived"]}
+    assert set(done.learned["survived"]) == {"all rows", "fold 1", "fold 2"}
     capped = DeepEngine(DeepOptions(steps=3, lam=2.0)).fit(Problem(encoded))
     assert [stop.solver for stop in capped.stops].count("Adam (steps=3)") == 3  # two folds, and all rows
     short = DeepEngine(DeepOptions(lam=2.0, proximal_steps=2), "pairwise").fit(Problem(encoded))
@@ -276,7 +282,7 @@ def test_wrong_options_are_refused_by_name(wrong):
 
 @pytest.mark.parametrize("wrong", ["none", 3, MLP()])
 def test_a_wrong_base_is_refused_by_name(wrong):
-    with pytest.raises(InputError, match=r"^base=.* is not one of pairwise, normal, nor a BaseFamily$"):
+    with pytest.raises(InputError, match=r"^base=.* is not one of pairwise, own, normal, nor a BaseFamily$"):
         DeepOptions(base=wrong)
 
 

@@ -47,7 +47,7 @@ try:
     h = coordinates.encode(torch.randn(n, dc, generator=g), codes)
     engine = DeepEngine(DeepOptions(steps=2, lam=6.0), energy)
     models = Models(engine, coordinates, PairMasks(none, none), Problem(None), Shelf())
-    folds = models.folds(h, 6.0)
+    folds, _ = models.folds(h, 6.0)
     generalised_precision(models.energy(h, 6.0, "all rows"), h)
 finally:
     running = False

@@ -1,10 +1,15 @@
 """Edges by Omega alone: the paper's rule without tests, its network, and the preset of the paper."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 from gpmnet import GPM, MarkovNetwork
 from gpmnet.energies import DeepKernel, Normal
+from gpmnet.engines.deep import DeepEngine
+from gpmnet.engines.deep_memory import model_bytes
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.engines.paper import PaperEngine
 from gpmnet.errors import InputError
@@ -107,3 +112,67 @@ def test_the_preset_has_the_parts_of_the_paper_and_runs():
     model = GPM("paper").set_params(options__steps=20, energy__n_points=20, options__proximal_steps=20)
     frame = simulate("butterfly", d=4, n=200, seed=0).frame()
     assert model.fit(frame).network_.cutoff is None
+
+
+@pytest.mark.parametrize("kind", ["continuous", "mixed"])
+def test_listed_pairs_give_the_edges_and_the_omega_of_all_pairs(kind):
+    drawn = simulate("butterfly", d=10, n=600, seed=2, kind=kind)
+    every, listed = (
+        by_omega(drawn.frame(), penalty="l1", options=DeepOptions(all_pairs_up_to=most)) for most in (40, 3)
+    )
+    np.testing.assert_array_equal(listed.network_.adjacency, every.network_.adjacency)
+    is_edge = every.network_.adjacency != 0
+    assert is_edge.any()
+    # Units of all pairs come from eight random signs, a fifth off; those of a list are exact (see the solver for equality).
+    np.testing.assert_allclose(listed.omega_[is_edge], every.omega_[is_edge], rtol=0.3)
+    np.testing.assert_allclose(listed.omega_.diagonal(), every.omega_.diagonal(), rtol=0.1)
+    strengths = (
+        model.network_.edges.sort_values(["source", "target"])["strength"] for model in (listed, every)
+    )
+    np.testing.assert_allclose(*strengths, rtol=0.3)
+
+
+def test_listed_pairs_keep_to_what_is_forbidden_and_required_and_have_shapes():
+    drawn = simulate("butterfly", d=6, n=500, seed=0)
+    (a, b) = next(iter(drawn.edges().itertuples(index=False)))
+    other = next(name for name in drawn.names if name not in (a, b))
+    options = DeepOptions(all_pairs_up_to=0)
+    network = by_omega(drawn.frame(), options=options, forbid=[(a, b)], require=[(a, other)]).network_
+    pairs = {frozenset(pair) for pair in network.edges[["source", "target"]].itertuples(index=False)}
+    assert frozenset((a, b)) not in pairs
+    assert frozenset((a, other)) in pairs
+    assert len(network.shapes.pair) == len(network.edges)
+
+
+def test_two_hundred_variables_are_recovered_from_lists():
+    drawn = simulate("butterfly", d=200, n=800, seed=0)
+    model = by_omega(drawn.frame(), options=DeepOptions(n_splits=1))
+    wrong = (model.network_.adjacency != 0) != (drawn.truth.toarray() != 0)
+    assert wrong.sum() / 2 <= 2
+
+
+def test_the_memory_of_lists_does_not_grow_with_all_pairs():
+    engine = DeepEngine(energy="pairwise", decide="omega")
+    small, large = (model_bytes(engine, 1000, np.zeros(d, dtype=np.intp)) for d in (500, 5000))
+    assert 5 < large / small < 12
+    dense = DeepEngine(energy="pairwise", decide="omega", options=DeepOptions(all_pairs_up_to=10_000))
+    assert model_bytes(dense, 1000, np.zeros(5000, dtype=np.intp)) > 5 * large
+
+
+def test_own_terms_are_trained_with_the_energy_and_interactions_are_not():
+    frame = simulate("butterfly", d=2, n=300, seed=0).frame()
+    options = DeepOptions(base="own", steps=40, n_splits=1, proximal_steps=50)
+    model = by_omega(frame, energy="mlp", objective="noisy", options=options)
+    (_, own), _ = model.energy_
+    assert model.survived_["all rows"]
+    assert not own.theta.any()
+    before = by_omega(frame, energy="mlp", objective="noisy", options=replace(options, steps=0)).energy_
+    (_, start), _ = before
+    assert not torch.equal(own.own, start.own)
+
+
+def test_kernels_of_pairs_on_blurred_rows_recover_a_butterfly():
+    drawn = simulate("butterfly", d=4, n=1000, seed=1)
+    options = DeepOptions(base="own", steps=100, batch=128, learning_rate=0.02, n_splits=1, patience=100)
+    model = by_omega(drawn.frame(), energy="kernel_pairs", objective="noisy", options=options)
+    np.testing.assert_array_equal(model.network_.adjacency != 0, drawn.truth.toarray() != 0)

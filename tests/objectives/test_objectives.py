@@ -8,13 +8,23 @@ import torch
 from tests.energies.energy_cases import LAYOUTS, mass, random_energy, rows, states
 
 import gpmnet.objectives.sliced as sliced
-from gpmnet.energies import MLP, Coordinates, MLPEnergy, NormalEnergy, Pairwise, PairwiseEnergy, SumEnergy
+from gpmnet.energies import (
+    MLP,
+    Coordinates,
+    Energy,
+    MLPEnergy,
+    NormalEnergy,
+    Pairwise,
+    PairwiseEnergy,
+    SumEnergy,
+)
 from gpmnet.errors import InputError
 from gpmnet.objectives import (
     OBJECTIVES,
     Hyvarinen,
     Marginalisation,
     Mixed,
+    Noisy,
     PseudoLikelihood,
     Sliced,
 )
@@ -288,3 +298,46 @@ def test_wrong_options_are_refused():
         Marginalisation(cap=1.0)
     with pytest.raises(InputError, match="ridge must be a number of at least 0"):
         Marginalisation(ridge=-1.0)
+
+
+def test_blurred_rows_have_the_objective_of_the_blurred_density():
+    """For independent normal rows with noise the score that fits best is that of N(0, 1 + sigma^2)."""
+    coordinates, g = Coordinates(1), torch.Generator().manual_seed(0)
+    h = torch.randn(20_000, 1, generator=g, dtype=torch.float64)
+    energy = NormalEnergy(coordinates, learned=True).double()
+    objective = Noisy(sigma=0.5)
+    (slope,) = torch.autograd.grad(objective(energy, h, g).mean(), energy.precision)
+    # d/d tau of tau^2 v / 2 - tau at tau = 1 is v - 1.
+    assert float(slope[0]) == pytest.approx(0.25, abs=0.03)
+    assert Noisy(sigma=0.0)(energy, h).equal(Mixed()(energy, h))
+
+
+def test_noise_is_drawn_from_the_generator_and_leaves_levels_alone():
+    coordinates = LAYOUTS["mixed"]
+    energy, h = random_energy("mlp", coordinates), rows(coordinates, 8)
+    once, again, other = (Noisy()(energy, h, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    assert once.equal(again)
+    assert not once.equal(other)
+    discrete = LAYOUTS["discrete"]
+    energy, h = random_energy("mlp", discrete), rows(discrete, 8)
+    assert Noisy()(energy, h).equal(Mixed()(energy, h))
+
+
+def test_blurring_bounds_the_gain_of_a_spike():
+    """A sharp bump at a row gains without bound as it gets sharper; on blurred rows it loses."""
+
+    class Spike(Energy):
+        def __init__(self, width):
+            super().__init__(Coordinates(1))
+            self.width = width
+
+        def forward(self, h):
+            return torch.exp(-0.5 * (h[..., 0] / self.width) ** 2)
+
+    h = torch.zeros(1, 1, dtype=torch.float64)  # the one row, where the spike is
+    sharp = [float(Mixed()(Spike(width), h).detach()) for width in (0.1, 0.01)]
+    assert sharp[1] == pytest.approx(100 * sharp[0])
+    g = torch.Generator().manual_seed(0)
+    blurred = [float(Noisy(sigma=0.2)(Spike(w), h.expand(50_000, 1), g).mean().detach()) for w in (0.1, 0.01)]
+    assert blurred[0] > -10
+    assert blurred[1] > 0

@@ -114,6 +114,7 @@ _ENGINES = (
         energy="pairwise",
     ),
     _omega("gpm-paper", "The published estimator, line by line.", engine="paper"),
+    _omega("gpm-kernels", "The published estimator, mended: kernels of pairs.", engine="kernels"),
     _engine("gpm-deep-l1", "The deep engine, l1 penalty.", engine="deep", penalty="l1"),
     _engine("gpm-deep-adaptive", "The deep engine, adaptive l1 penalty.", engine="deep", penalty="adaptive"),
     _engine("gpm-deep-scad", "The deep engine, SCAD penalty.", engine="deep", penalty="scad"),

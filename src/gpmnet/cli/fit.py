@@ -50,7 +50,7 @@ def fit(
         str,
         typer.Option(
             help="local (tests, any size), dag (search over directed graphs, up to about a thousand), deep (one joint "
-            "model, up to a few hundred), or paper (that model and its Omega as published)."
+            "model, up to a few hundred), paper (that model and its Omega as published), or kernels (the same, mended)."
         ),
     ] = "local",
     device: Device = "cpu",
@@ -82,13 +82,15 @@ def fit(
         ),
     ] = False,
     jobs: Annotated[int | None, typer.Option(help="Threads at most; -1 for all.")] = None,
-    energy: Annotated[str | None, typer.Option(help="Deep engine: mlp, deep_kernel or pairwise.")] = None,
+    energy: Annotated[
+        str | None, typer.Option(help="Deep engine: mlp, deep_kernel, kernel_pairs or pairwise.")
+    ] = None,
     objective: Annotated[
-        str | None, typer.Option(help="Deep engine: mixed, published, sliced or sliced_plain.")
+        str | None, typer.Option(help="Deep engine: mixed, noisy, published, sliced or sliced_plain.")
     ] = None,
     penalty: Annotated[str | None, typer.Option(help="Deep engine: scad, mcp, adaptive or l1.")] = None,
     base: Annotated[
-        str | None, typer.Option(help="Deep engine: pairwise or normal, what is learned on top of.")
+        str | None, typer.Option(help="Deep engine: pairwise, own or normal, what is learned on top of.")
     ] = None,
     decide: Annotated[
         str | None,
@@ -109,7 +111,7 @@ def fit(
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
-    _check_needs(engine, ("deep", "paper"), parts | {"base": base, "checkpoint": checkpoint})
+    _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base, "checkpoint": checkpoint})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
     loaded = load_table(table, missing=missing, **reading.arguments())
     settings = {

@@ -181,6 +181,8 @@ class BaseFamily(Part, ABC):
 
     has_pairs: ClassVar[bool]
     """Whether the pairwise family is in the model, fitted with exact zeros; if not, it is only there for its units."""
+    trains_own: ClassVar[bool] = False
+    """Whether each variable has terms of its own that are trained, unpenalised, with the energy on top."""
 
     @property
     @abstractmethod

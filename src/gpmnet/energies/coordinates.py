@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 
 import torch
@@ -106,6 +107,19 @@ class Coordinates:
         """Return the position among the S levels of level 0 of each level's variable, shape (S,)."""
         return torch.tensor(self.starts, dtype=torch.long)[self.owners()]
 
+    @cached_property
+    def by_size(self) -> tuple[tuple[Tensor, Tensor], ...]:
+        """The discrete variables grouped by their number m of levels: which ones, (v,), and where among the S, (v, m)."""
+        sizes, starts = (
+            torch.tensor(self.levels, dtype=torch.long),
+            torch.tensor(self.starts, dtype=torch.long),
+        )
+        groups = []
+        for m in sorted(set(self.levels)):
+            at = (sizes == m).nonzero()[:, 0]
+            groups.append((at, starts[at, None] + torch.arange(m)))
+        return tuple(groups)
+
     def encode(self, z: Tensor, codes: Tensor) -> Tensor:
         """Return rows h (n, D), of the type of z, from scores z (n, dc) and codes (n, V) that count from 0."""
         parts = [z]
@@ -116,12 +130,11 @@ class Coordinates:
 
     def codes(self, h: Tensor) -> Tensor:
         """Return the codes (..., V) of encoded rows."""
-        shares = h.new_tensor(self.shares)
-        found = [
-            (h[..., block] + shares[start : start + m]).argmax(dim=-1)
-            for block, start, m in zip(self.blocks, self.starts, self.levels, strict=True)
-        ]
-        return torch.stack(found, dim=-1) if found else h.new_zeros((*h.shape[:-1], 0), dtype=torch.long)
+        hot = h[..., self.n_continuous :] + h.new_tensor(self.shares)
+        found = h.new_zeros((*h.shape[:-1], self.n_discrete), dtype=torch.long)
+        for at, where in self.by_size:
+            found[..., at.to(h.device)] = hot[..., where.to(h.device)].argmax(dim=-1)
+        return found
 
     def replace(self, h: Tensor, variable: int, level: int) -> Tensor:
         """Return rows with one discrete variable set to a level."""

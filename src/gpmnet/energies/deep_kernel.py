@@ -8,6 +8,9 @@ with tau the softplus and a skip S_r. It sees a row through a = (W_r h + b_r, S_
 `LowRankEnergy`: the rank of its Hessian is at most kernels x (hidden + features), 180 as published, whatever the
 number of points.
 
+With ``reads`` = 2 the energy is a sum of such families, one for every pair of variables, each with its own alpha and its own
+kernels that see nothing but the pair; with 3 one for every triple, and so on. Then a pair has no part in what others do.
+
 Given the kernel, the Hyvarinen loss of the continuous coordinates is quadratic in alpha; `fit_alpha` returns its
 minimiser, where training starts if ``alpha="solved"``.
 
@@ -20,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import torch
 from torch import Tensor, nn
@@ -39,13 +43,17 @@ class DeepKernel(EnergyFamily):
     Parameters
     ----------
     n_kernels : int
-        Number R of kernels in the mixture.
+        Number R of kernels in the mixture, of every set of variables that are read together.
     hidden : int
         Units of each network, and dimensions of its output psi.
     n_points : int
         Number M of inducing points u_m in R^D, learned.
     spread : float
         Each kernel starts with a bandwidth this many times that of the one before, around the median distance.
+    bandwidth : float
+        The middle bandwidth at the start, in median distances.
+    reads : int
+        Variables that a kernel sees: 0 for all of them, as published, 2 for a family of every pair, 3 of every triple.
     alpha : {"trained", "solved"}
         Where the training of alpha starts: at 0, or, for tables without discrete variables, at its closed form.
     ridge : float
@@ -56,6 +64,8 @@ class DeepKernel(EnergyFamily):
     hidden: int = 30
     n_points: int = 200
     spread: float = 2.0
+    bandwidth: float = 1.0
+    reads: int = 0
     alpha: str = "trained"
     ridge: float = 1e-3
 
@@ -64,6 +74,8 @@ class DeepKernel(EnergyFamily):
         for name, least in (("n_kernels", 1), ("hidden", 1), ("n_points", 2)):
             check_number(self, name, least, integer=True)
         check_number(self, "spread", 1.0)
+        check_number(self, "bandwidth", 0.0, open_low=True)
+        check_number(self, "reads", 0, integer=True)
         check_choice(self, "alpha", ALPHAS)
         check_number(self, "ridge", 0.0, open_low=True)
 
@@ -73,6 +85,9 @@ class DeepKernel(EnergyFamily):
         """Return the family with its points at some of the rows."""
         energy = DeepKernelEnergy(coordinates, self, generator).to(rows)
         energy.init_from(rows, generator)
+        if energy.reads is not None:
+            # Weights of variables that a kernel does not read start at 0, and without a gradient stay there.
+            energy.weight.register_hook(energy.reads.to(rows).mul)  # type: ignore[no-untyped-call]
         return energy
 
 
@@ -91,17 +106,22 @@ class DeepKernelEnergy(LowRankEnergy):
         self, coordinates: Coordinates, family: DeepKernel, generator: torch.Generator | None = None
     ) -> None:
         super().__init__(coordinates)
-        self.family, self.n_kernels, self.hidden = family, family.n_kernels, family.hidden
-        kernels, hidden, width = family.n_kernels, family.hidden, coordinates.width
-        scale = max(1, width) ** -0.5
+        self.reads = _reads(coordinates, family)
+        self.n_sets = 1 if self.reads is None else len(self.reads) // (family.n_kernels * 2 * family.hidden)
+        kernels, hidden, width = family.n_kernels * self.n_sets, family.hidden, coordinates.width
+        self.family, self.n_kernels, self.hidden = family, kernels, hidden
+        scale = max(1, min(family.reads or width, width)) ** -0.5
         # For each r: W_r, then S_r.
         self.weight = normal_parameter(kernels * 2 * hidden, width, generator=generator, scale=scale)
+        if self.reads is not None:
+            self.weight.data *= self.reads
         self.shift = normal_parameter(kernels, hidden, generator=generator)
         self.mix = normal_parameter(kernels, hidden, hidden, generator=generator, scale=hidden**-0.5)
         self.points = normal_parameter(family.n_points, width, generator=generator)
         self.log_bandwidth = nn.Parameter(torch.zeros(kernels))
         self.log_mixture = nn.Parameter(torch.zeros(kernels))
-        self.alpha = nn.Parameter(torch.zeros(family.n_points))
+        shape = (family.n_points,) if self.reads is None else (self.n_sets, family.n_points)
+        self.alpha = nn.Parameter(torch.zeros(shape))
 
     @torch.no_grad()
     def init_from(self, rows: Tensor, generator: torch.Generator | None = None) -> None:
@@ -116,7 +136,8 @@ class DeepKernelEnergy(LowRankEnergy):
         psi = self._centres()
         for r in range(self.n_kernels):
             median = torch.pdist(psi[r]).median().clamp(min=1e-3)
-            self.log_bandwidth[r] = torch.log(median * self.family.spread ** (r - (self.n_kernels - 1) / 2))
+            step = r % self.family.n_kernels - (self.family.n_kernels - 1) / 2
+            self.log_bandwidth[r] = torch.log(median * self.family.bandwidth * self.family.spread**step)
 
     @property
     def bias(self) -> Tensor:  # type: ignore[override]
@@ -125,7 +146,7 @@ class DeepKernelEnergy(LowRankEnergy):
 
     def solver(self, base: Energy) -> Callable[[Tensor], None] | None:
         """Return what sets alpha to its closed form on top of a base, if the family asks for it."""
-        if self.family.alpha != "solved" or self.coordinates.n_discrete:
+        if self.family.alpha != "solved" or self.coordinates.n_discrete or self.reads is not None:
             return None
 
         @torch.no_grad()
@@ -137,7 +158,7 @@ class DeepKernelEnergy(LowRankEnergy):
     def head(self, a: Tensor) -> Tensor:
         """Return the mixture of kernels at a (..., H): (...)."""
         kernels = self._kernels(self._features(a), self._centres())
-        return (kernels @ self.alpha).sum(dim=0).reshape(a.shape[:-1])
+        return (kernels @ self._alphas()).sum(dim=(0, 2)).reshape(a.shape[:-1])
 
     def head_gradient(self, a: Tensor) -> Tensor:
         """Return the gradient of the head at a (..., H): (..., H)."""
@@ -161,30 +182,29 @@ class DeepKernelEnergy(LowRankEnergy):
 
     def curvature(self, h: Tensor) -> Tensor:
         """Return the second derivatives d2L/dz_i2 of rows (n, D): (n, dc)."""
-        inner, bend, slope = self._second(self.project(h))
-        outer, skip = self._maps()
-        result = h.new_zeros(())
-        for r in range(self.n_kernels):
-            jacobian = (self.mix[r] * slope[r, :, None, :]) @ outer[r] + skip[r]  # d psi / dz: (n, p, dc)
-            result = result + (jacobian * (inner[r] @ jacobian)).sum(dim=1) + bend[r] @ outer[r].square()
-        return result
+        jacobian, inner, bend, outer = self._slopes_of_psi(h)
+        bent = bend.transpose(0, 1).flatten(1) @ outer.flatten(0, 1).square()
+        return (jacobian * (inner @ jacobian)).sum(dim=(0, 2)) + bent
 
     def hessian(self, h: Tensor) -> Tensor:
         """Return d2L/dz_i dz_j of rows (n, D): (n, dc, dc)."""
+        jacobian, inner, bend, outer = self._slopes_of_psi(h)
+        left, right = (x.transpose(0, 1).flatten(1, 2) for x in (jacobian, inner @ jacobian))
+        weights = outer.flatten(0, 1)
+        return left.mT @ right + weights.mT @ (bend.transpose(0, 1).flatten(1)[..., None] * weights)
+
+    def _slopes_of_psi(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return d psi / dz (R, n, p, dc), the Hessian in psi, the bends of the units, and W at continuous coordinates."""
         inner, bend, slope = self._second(self.project(h))
         outer, skip = self._maps()
-        result = h.new_zeros(())
-        for r in range(self.n_kernels):
-            jacobian = (self.mix[r] * slope[r, :, None, :]) @ outer[r] + skip[r]
-            result = result + jacobian.mT @ (inner[r] @ jacobian)
-            result = result + outer[r].mT @ (bend[r, :, :, None] * outer[r])
-        return result
+        jacobian = (self.mix[:, None] * slope[..., None, :]) @ outer[:, None] + skip[:, None]
+        return jacobian, inner, bend, outer
 
     def row_size(self) -> int:
         """Return how many elements the largest result or uncut temporary has for each row."""
         dc, s = self.coordinates.n_continuous, self.coordinates.n_levels
         inside = self.n_kernels * max(self.hidden**2, len(self.points))
-        return max(dc**2, s**2, s * self.width, self.hidden * dc, inside)
+        return max(dc**2, s**2, s * self.width, self.n_kernels * self.hidden * dc, inside)
 
     def fit_alpha(self, h: Tensor, base_score: Tensor | None = None, ridge: Tensor | None = None) -> Tensor:
         r"""Return the alpha that minimises the Hyvarinen loss of the continuous coordinates, given the kernel.
@@ -270,6 +290,12 @@ class DeepKernelEnergy(LowRankEnergy):
         maps = self.weight.reshape(self.n_kernels, 2, self.hidden, self.coordinates.width)
         return maps[:, 0, :, : self.coordinates.n_continuous], maps[:, 1, :, : self.coordinates.n_continuous]
 
+    def _alphas(self) -> Tensor:
+        """Return alpha of each kernel: (R, M, 1), or (M, 1) where one serves all."""
+        if self.reads is None:
+            return self.alpha[:, None]
+        return self.alpha.repeat_interleave(self.family.n_kernels, dim=0)[..., None]
+
     def _precision(self) -> Tensor:
         return torch.exp(-2 * self.log_bandwidth)[:, None, None]
 
@@ -280,7 +306,7 @@ class DeepKernelEnergy(LowRankEnergy):
         """
         middle, precision = centres.mean(dim=1, keepdim=True), self._precision()
         psi, centres = psi - middle, centres - middle  # the distances stay, rounding errors shrink
-        log_mixture = torch.log_softmax(self.log_mixture, dim=0)[:, None, None]
+        log_mixture = self.log_mixture.reshape(self.n_sets, -1).log_softmax(dim=1).flatten()[:, None, None]
         norm, height = (-0.5 * precision * x.square().sum(dim=-1, keepdim=True) for x in (psi, centres))
         left = torch.cat([precision * psi, norm, torch.ones_like(norm)], dim=-1)
         right = torch.cat([centres, torch.ones_like(height), height + log_mixture], dim=-1)
@@ -288,7 +314,7 @@ class DeepKernelEnergy(LowRankEnergy):
 
     def _psi_gradient(self, psi: Tensor, centres: Tensor, kernels: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradient in psi (R, N, p), and the sum of alpha_m k_m (R, N, 1)."""
-        alpha = self.alpha[:, None]
+        alpha = self._alphas()
         moments = kernels @ torch.cat([alpha * centres, alpha.expand(self.n_kernels, -1, -1)], dim=-1)
         pull, total = moments[..., :-1], moments[..., -1:]
         return (pull - total * psi) * self._precision(), total
@@ -300,7 +326,7 @@ class DeepKernelEnergy(LowRankEnergy):
         psi, centres = psi - middle, centres - middle
         kernels = self._kernels(psi, centres)
         down, total = self._psi_gradient(psi, centres, kernels)
-        squares = (self.alpha[:, None, None] * centres[..., None] * centres[..., None, :]).flatten(2)
+        squares = (self._alphas()[..., None] * centres[..., None] * centres[..., None, :]).flatten(2)
         outer = torch.unflatten(kernels @ squares, -1, (self.hidden, self.hidden))
         pull = down / precision + total * psi
         cross = psi[..., None] * pull[..., None, :]
@@ -312,3 +338,16 @@ class DeepKernelEnergy(LowRankEnergy):
     def _budget(self) -> int:
         """Return the elements of (n, c, H) at which the (R, n, c, M) of the kernels reach the limit."""
         return int(BUDGET * min(1.0, 2 * self.hidden / len(self.points)))
+
+
+def _reads(coordinates: Coordinates, family: DeepKernel) -> Tensor | None:
+    """Return which columns of h each row of the weights sees, for every set of variables in turn; None if all see all."""
+    if family.reads == 0:
+        return None
+    d, each = coordinates.n_variables, family.n_kernels * 2 * family.hidden
+    sets = list(combinations(range(d), min(family.reads, d)))
+    mask = torch.zeros((len(sets), coordinates.width))
+    for row, members in zip(mask, sets, strict=True):
+        for variable in members:
+            row[coordinates.columns(variable)] = 1.0
+    return mask.repeat_interleave(each, dim=0)

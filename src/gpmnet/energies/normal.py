@@ -26,6 +26,16 @@ class Normal(BaseFamily):
         return Pairwise()
 
 
+@dataclass(frozen=True)
+class Own(Normal):
+    """Independent variables with free terms of their own, z, z^2/2 and bells or log odds, trained with the energy on top.
+
+    Then the energy's units do not have to make up for what a variable's own density loses to its interactions.
+    """
+
+    trains_own: ClassVar[bool] = True
+
+
 class NormalEnergy(Energy):
     r"""Independent variables: :math:`L = -\tfrac12 \sum_i \tau_i z_i^2 + \sum_v \log \mathrm{share}(x_v)`.
 

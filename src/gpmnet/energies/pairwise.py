@@ -12,6 +12,7 @@ logits of all variables follow from that one matrix product.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -56,6 +57,36 @@ class Pairwise(EnergyFamily, BaseFamily):
         return PairwiseEnergy(coordinates, self).to(rows)
 
 
+class RowFunctions:
+    """The functions of rows (n, D) and their derivatives, each computed once where it is asked for.
+
+    Attributes
+    ----------
+    h : Tensor of shape (n, D)
+    s : Scores
+        Of the continuous coordinates, (n, dc).
+    """
+
+    def __init__(self, energy: PairwiseEnergy, h: Tensor) -> None:
+        self.h, self.s = h, Scores(h[:, : energy.coordinates.n_continuous])
+        self._functions, self._hot = energy.functions, energy.indicators(h)[:, energy.column]
+
+    @cached_property
+    def phi(self) -> Tensor:
+        """All functions, (n, P)."""
+        return torch.cat([values(self._functions, self.s).flatten(1), self._hot], dim=1)
+
+    @cached_property
+    def first(self) -> Tensor:
+        """First derivatives of those of continuous coordinates, (n, dc, K)."""
+        return firsts(self._functions, self.s)
+
+    @cached_property
+    def second(self) -> Tensor:
+        """Second derivatives, (n, dc, K)."""
+        return seconds(self._functions, self.s)
+
+
 class PairwiseEnergy(Energy):
     """A pairwise exponential family with every parameter at 0 to start with.
 
@@ -89,14 +120,25 @@ class PairwiseEnergy(Energy):
         variable = torch.cat([continuous, coordinates.n_continuous + coordinates.owners()[column]])
         self.register_buffer("column", column, persistent=False)
         self.register_buffer("variable", variable, persistent=False)
-        self.theta = nn.Parameter(torch.zeros(len(variable), len(variable)))
+        self.theta = nn.Parameter(torch.zeros(self._theta_shape()))
         self.own = nn.Parameter(torch.zeros(coordinates.n_continuous, n_functions + 1))
         self.own_levels = nn.Parameter(torch.zeros(len(column)))
+
+    def _theta_shape(self) -> tuple[int, ...]:
+        return len(self.variable), len(self.variable)
 
     def interactions(self) -> Tensor:
         """Return the symmetric matrix of interactions with zero diagonal blocks, (P, P)."""
         different = self.variable[:, None] != self.variable[None, :]
         return 0.5 * (self.theta + self.theta.mT) * different
+
+    def pull(self, phi: Tensor, at: slice = slice(None)) -> Tensor:
+        """Return functions of rows (..., P) times some columns of the interactions: (..., p)."""
+        return phi @ self.interactions()[:, at]
+
+    def columns_of(self, variable: int) -> Tensor:
+        """Return the columns of the interactions that belong to a variable: (P, K)."""
+        return self.interactions()[:, self.variable == variable]
 
     def forward(self, h: Tensor) -> Tensor:
         """Return L of rows (..., D): (...)."""
@@ -105,7 +147,7 @@ class PairwiseEnergy(Energy):
         hot = self.indicators(h)[..., self.column]
         phi = torch.cat([value.flatten(-2), hot], dim=-1)
         own = (torch.cat([value, 0.5 * z.square()[..., None]], dim=-1) * self.own).sum(dim=(-2, -1))
-        return own + hot @ self.own_levels + 0.5 * (phi @ self.interactions() * phi).sum(dim=-1)
+        return own + hot @ self.own_levels + 0.5 * (self.pull(phi) * phi).sum(dim=-1)
 
     def score(self, h: Tensor) -> Tensor:
         """Return dL/dz of rows (n, D): (n, dc)."""
@@ -117,14 +159,14 @@ class PairwiseEnergy(Energy):
 
     def score_and_curvature(self, h: Tensor) -> tuple[Tensor, Tensor]:
         """Return both from one product with the interactions."""
-        s, field = self._continuous(h)
-        score = (firsts(self.functions, s) * field).sum(dim=-1) + s.z * self.own[:, -1]
-        return score, (seconds(self.functions, s) * field).sum(dim=-1) + self.own[:, -1]
+        rows, field = self._continuous(h)
+        score = (rows.first * field).sum(dim=-1) + rows.s.z * self.own[:, -1]
+        return score, (rows.second * field).sum(dim=-1) + self.own[:, -1]
 
     def hessian(self, h: Tensor) -> Tensor:
         """Return d2L/dz_i dz_j of rows (n, D): (n, dc, dc)."""
-        s, field = self._continuous(h)
-        first, second = firsts(self.functions, s), seconds(self.functions, s)
+        rows, field = self._continuous(h)
+        first, second = rows.first, rows.second
         dc, k = self.coordinates.n_continuous, self.n_functions
         theta = self.interactions()[: dc * k, : dc * k].reshape(dc, k, dc, k)
         inner = torch.diag_embed((second * field).sum(dim=-1) + self.own[:, -1])
@@ -140,11 +182,11 @@ class PairwiseEnergy(Energy):
 
     def level_scores(self, h: Tensor) -> Tensor:
         """Return the scores with one discrete variable set to each of its levels: (n, S, dc)."""
-        s, field = self._continuous(h)
-        first = firsts(self.functions, s)
+        rows, field = self._continuous(h)
+        first = rows.first
         dc, k, hot = self.coordinates.n_continuous, self.n_functions, self.indicators(h)
         effect = self._on_levels(self.interactions()[:, : dc * k]).reshape(len(self.owner), dc, k)
-        result = ((first * field).sum(dim=-1) + s.z * self.own[:, -1])[:, None, :]
+        result = ((first * field).sum(dim=-1) + rows.s.z * self.own[:, -1])[:, None, :]
         for p in range(k):
             seen = self._by_variable(hot[..., None] * effect[..., p])
             result = result + first[:, None, :, p] * (effect[..., p] - seen[:, self.owner])
@@ -167,21 +209,22 @@ class PairwiseEnergy(Energy):
 
     def pair_values(self, h: Tensor, first: int, here: Tensor, second: int, there: Tensor) -> Tensor:
         """Return L, up to a constant of each row, with two variables moved over a grid: (n, a, b)."""
-        theta, phi = self.interactions(), self.phi(h)
         one, two = self.variable == first, self.variable == second
-        others = phi.masked_fill(one | two, 0.0)
+        others = self.phi(h).masked_fill(one | two, 0.0)
         left, right = self.of(first, here), self.of(second, there)
-        value = left @ theta[one][:, two] @ right.mT
-        on_one, on_two = (others @ theta[:, which] for which in (one, two))
+        theta = self.columns_of(second)
+        value = left @ theta[one] @ right.mT
+        on_one, on_two = others @ self.columns_of(first), others @ theta
         value = value + (left @ on_one[..., None] + self._own_of(first, here, left)[..., None])
         return value + (right @ on_two[..., None] + self._own_of(second, there, right)[..., None]).mT
 
     def phi(self, h: Tensor) -> Tensor:
         """Return the functions of rows (n, D): (n, P)."""
-        return self._phi(h, Scores(h[:, : self.coordinates.n_continuous]))
+        return self.rows(h).phi
 
-    def _phi(self, h: Tensor, s: Scores) -> Tensor:
-        return torch.cat([values(self.functions, s).flatten(1), self.indicators(h)[:, self.column]], dim=1)
+    def rows(self, h: Tensor) -> RowFunctions:
+        """Return the functions of rows (n, D) and their derivatives."""
+        return RowFunctions(self, h)
 
     def of(self, variable: int, at: Tensor) -> Tensor:
         """Return phi of one variable with its columns of h at some values (..., w): (..., K)."""
@@ -201,17 +244,17 @@ class PairwiseEnergy(Energy):
         """Return how many elements the largest result or uncut temporary has for each row."""
         return max(super().row_size(), self.coordinates.n_levels * max(self.coordinates.n_continuous, 1))
 
-    def _continuous(self, h: Tensor) -> tuple[Scores, Tensor]:
-        """Return the scores of rows, and what the derivatives of their functions are multiplied by, (n, dc, K)."""
+    def _continuous(self, h: Tensor) -> tuple[RowFunctions, Tensor]:
+        """Return the functions of rows, and what their derivatives are multiplied by, (n, dc, K)."""
         dc, k = self.coordinates.n_continuous, self.n_functions
-        s = Scores(h[:, :dc])
-        field = (self._phi(h, s) @ self.interactions()[:, : dc * k]).reshape(len(h), dc, k)
-        return s, field + self.own[:, :-1]
+        rows = self.rows(h)
+        field = self.pull(rows.phi, slice(dc * k)).reshape(len(h), dc, k)
+        return rows, field + self.own[:, :-1]
 
     def _per_level(self, h: Tensor) -> Tensor:
         """Return the terms of L that each level takes part in, 0 for levels 0: (n, S)."""
         dc, k = self.coordinates.n_continuous, self.n_functions
-        field = self.phi(h) @ self.interactions()[:, dc * k :] + self.own_levels
+        field = self.pull(self.phi(h), slice(dc * k, None)) + self.own_levels
         return h.new_zeros((len(h), self.coordinates.n_levels)).index_copy(1, self.column, field)
 
     def _on_levels(self, table: Tensor) -> Tensor:

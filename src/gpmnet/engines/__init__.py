@@ -3,6 +3,7 @@
 from gpmnet.engines.base import Engine
 from gpmnet.engines.dag import DagEngine
 from gpmnet.engines.deep import DeepEngine
+from gpmnet.engines.kernels import KernelEngine
 from gpmnet.engines.local import LocalEngine
 from gpmnet.engines.paper import PaperEngine
 
@@ -11,6 +12,7 @@ ENGINES: dict[str, type[Engine]] = {
     "dag": DagEngine,
     "deep": DeepEngine,
     "paper": PaperEngine,
+    "kernels": KernelEngine,
 }
 
 __all__ = ["ENGINES", "Engine"]

@@ -190,6 +190,11 @@ class Found(ABC):
         """Whether Omega of pairs that are no edges means something too: it is then part of `GPM.omega_`."""
         return False
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the network should know of how it was learned, one sentence each."""
+        return ()
+
     def directions(self) -> Directions | None:
         """Return the directed graph behind the edges; an engine that has none returns None."""
         return None

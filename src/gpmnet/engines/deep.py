@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,13 +17,13 @@ from gpmnet.energies.grids import edge_surfaces
 from gpmnet.engines.base import Description, Engine, Found, Problem, Stop
 from gpmnet.engines.deep_memory import model_bytes
 from gpmnet.engines.deep_models import Models
+from gpmnet.engines.deep_omega import by_all_pairs, by_lists, exact_omega
 from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.engines.deep_tests import JoinedTests
 from gpmnet.engines.local import LocalEngine
 from gpmnet.errors import InputError
-from gpmnet.omega import generalised_precision, standardised_omega, table_order
+from gpmnet.omega import standardised_omega, table_order
 from gpmnet.parallel import all_threads
-from gpmnet.selection.halves import Halves, common_support
 from gpmnet.solvers.checkpoint import Shelf, digest
 from gpmnet.solvers.proximal import PairMasks
 
@@ -46,21 +45,27 @@ class DeepFound(Found):
 
     Attributes
     ----------
-    precision : ndarray of shape (d, d)
-        Omega of all pairs.
+    omega : ndarray of shape (m,)
+        Omega of the pairs.
+    own : ndarray of shape (d,)
+        Its diagonal.
     energy : Energy
     rows : Tensor of shape (n, D)
         The rows as the energy sees them.
     order : ndarray of shape (d,)
         Position of each variable of the table in the energy's coordinates.
+    said : tuple of str
+        What became of the trained part.
     is_edge : ndarray of bool, shape (m,), or None
         Which pairs are in the support of Omega, where that decides.
     """
 
-    precision: NDArray[np.float64]
+    omega: NDArray[np.float64]
+    own: NDArray[np.float64]
     energy: Energy
     rows: Tensor
     order: NDArray[np.intp]
+    said: tuple[str, ...] = ()
     is_edge: NDArray[np.bool_] | None = None
 
     def decided(self) -> NDArray[np.bool_] | None:
@@ -68,18 +73,23 @@ class DeepFound(Found):
         return self.is_edge
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What became of the trained part."""
+        return self.said
+
+    @property
     def has_whole_omega(self) -> bool:
         """Whether Omega decides: it is then given whole."""
         return self.is_edge is not None
 
     def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
-        """Return Omega and surfaces of the energy; see `Description`. Omega does not depend on which pairs are edges."""
+        """Return Omega and surfaces of the energy; see `Description`.
+
+        An edge that tests found and of which the energy has nothing has no Omega (NaN): 0 would say that there is no edge.
+        """
         ends = (self.order[end[shown]] for end in (self.first, self.second))
-        return Description(
-            self.precision[self.first, self.second],
-            self.precision.diagonal().copy(),
-            edge_surfaces(self.energy, self.rows, *ends),
-        )
+        omega = np.where(is_edge & (self.omega == 0), np.nan, self.omega)
+        return Description(omega, self.own, edge_surfaces(self.energy, self.rows, *ends))
 
 
 @dataclass(frozen=True)
@@ -135,14 +145,15 @@ class DeepEngine(Recipe, Engine):
         h, models = self._models(problem, order)
         with all_threads() if h.numel() >= _MANY_VALUES else nullcontext():
             lam = models.choose_lam(h) if self.options.lam is None else self.options.lam
-            folds = models.folds(h, lam)
-            energy = models.energy(h, lam, "all rows")
+            folds, others = models.folds(h, lam)
+            energy = models.told(models.energy(h, lam, "all rows"), others, h)
         searched, tests = JoinedTests(self.options, problem, h, order, folds).run(models.masks.closed)
-        precision = generalised_precision(energy, h).double().cpu().numpy()[np.ix_(order, order)]
+        precision = exact_omega(energy, h).cpu().numpy()[np.ix_(order, order)]
         place = np.argsort(order)
+        first, second = (end.cpu().numpy() for end in (searched.first, searched.second))
         return DeepFound(
-            first=searched.first.cpu().numpy(),
-            second=searched.second.cpu().numpy(),
+            first=first,
+            second=second,
             log_p=tests.log_p.cpu().numpy(),
             strength=tests.strength.cpu().numpy(),
             strength_error=tests.strength_error.cpu().numpy(),
@@ -150,49 +161,49 @@ class DeepEngine(Recipe, Engine):
             sign=tests.sign.cpu().numpy(),
             n_iter=max(models.n_iter, searched.n_rounds),
             stops=(*searched.stops, *(Stop(solver, int(place[at])) for solver, at in models.stops)),
-            learned={"energy": energy, "lam": lam},
-            precision=precision,
+            learned={"energy": energy, "lam": lam, "survived": dict(models.survived)},
+            omega=precision[first, second],
+            own=precision.diagonal().copy(),
             energy=energy,
             rows=h,
             order=order,
+            said=models.notes(),
         )
 
     def _fit_omega(self, problem: Problem) -> DeepFound:
-        """Return all pairs, those in the support of Omega as edges; no pair is tested."""
+        """Return all pairs, or those with an interaction; those in the support of Omega as edges. No pair is tested."""
         order = table_order(problem.encoded.is_discrete)
         h, models = self._models(problem, order)
         lam = 1.0 if self.options.lam is None else self.options.lam
-        with all_threads() if h.numel() * h.shape[1] >= _MANY_PRODUCTS else nullcontext():
-            splits = [models.halves(h, lam, split) for split in range(self.options.n_splits)]
-            energy = models.energy(h, lam, "all rows")
-            # In double precision contrasts of levels, differences of four values, are 0 where they should be.
-            exact = torch.float64 if models.coordinates.n_discrete else h.dtype
-            rows = h.to(exact)
-            halves = [Halves.of(one.to(exact), other.to(exact), rows) for one, other in splits]
-            precision = generalised_precision(deepcopy(energy).to(exact), rows).double()
-        least = (
-            self.penalty.lam * lam * models.noise / (problem.n / 2) ** 0.5 if self.energy.is_trained else 0.0
-        )
-        support = (common_support(halves, least) & (precision > 0)).cpu().numpy()[np.ix_(order, order)]
-        omega = precision.cpu().numpy()[np.ix_(order, order)]
-        first, second = np.triu_indices(problem.d, 1)
-        place, m = np.argsort(order), len(first)
+        if self.lists_pairs(problem.d):
+            with all_threads() if 4 * h.numel() >= _MANY_VALUES else nullcontext():
+                said = by_lists(models, h, lam)
+        else:
+            with all_threads() if h.numel() * h.shape[1] >= _MANY_PRODUCTS else nullcontext():
+                said = by_all_pairs(models, h, lam)
+        place = np.argsort(order)
+        ends = np.sort(place[said.pairs.cpu().numpy()], axis=1).reshape(-1, 2)
+        first, second = ends.T
+        omega, own = said.omega.cpu().numpy(), said.own.cpu().numpy()[order]
+        m, is_discrete = len(first), problem.encoded.is_discrete
         return DeepFound(
             first=first,
             second=second,
             log_p=np.full(m, np.nan),
-            strength=standardised_omega(omega, problem.encoded.is_discrete)[first, second],
+            strength=standardised_omega(omega, own, is_discrete, first, second),
             strength_error=np.full(m, np.nan),
             strength_excess=np.zeros(m),
             sign=np.zeros(m),
             n_iter=models.n_iter,
             stops=tuple(Stop(solver, int(place[at])) for solver, at in models.stops),
-            learned={"energy": energy, "lam": lam},
-            precision=omega,
-            energy=energy,
+            learned={"energy": said.energy, "lam": lam, "survived": dict(models.survived)},
+            omega=omega,
+            own=own,
+            energy=said.energy,
             rows=h,
             order=order,
-            is_edge=support[first, second],
+            said=models.notes(),
+            is_edge=said.is_edge.cpu().numpy(),
         )
 
     def _models(self, problem: Problem, order: NDArray[np.intp]) -> tuple[Tensor, Models]:

@@ -14,6 +14,7 @@ from gpmnet.testing.learned import POINTS, ROWS
 _SINGLE = 4  # bytes of a number
 # How many tensors of a kind are held at the same time, counted on fits.
 _MATRICES, _FUNCTIONS, _OMEGA, _PASSES = 18, 18, 5, 6
+_GATHERED = 8  # of listed pairs, for a few pairs a variable
 
 
 def model_bytes(recipe: Recipe, n_rows: int, n_levels: NDArray[np.intp]) -> int:
@@ -28,9 +29,17 @@ def model_bytes(recipe: Recipe, n_rows: int, n_levels: NDArray[np.intp]) -> int:
     coordinates = Coordinates(int(np.count_nonzero(n_levels == 0)), levels)
     rows = 4 * n_rows * coordinates.width  # all of them, those of a fold, and those of a training cut in two
     widest = max(3, *n_levels) ** 2 if len(n_levels) else 0
+    if recipe.lists_pairs(len(n_levels)):
+        return _SINGLE * int(rows + _listed(recipe, coordinates, n_rows) + BUDGET)
     numbers = rows + _pairwise(recipe, coordinates, n_rows) + _energy(recipe, coordinates, n_rows)
     # The conditional covariances of the test in learned directions, and what torch has on the way.
     return _SINGLE * int(numbers + 8 * n_rows * widest + BUDGET)
+
+
+def _listed(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
+    """Return the numbers of listed pairs: functions of every variable and of the pairs' ends, masks of all pairs."""
+    d, widest = coordinates.n_variables, max([recipe.base.pairs.n_functions, *coordinates.levels])
+    return (_FUNCTIONS + _GATHERED) * n * d * widest + d**2
 
 
 def _pairwise(recipe: Recipe, coordinates: Coordinates, n: int) -> int:

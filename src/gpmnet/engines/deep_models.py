@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from gpmnet.energies import Coordinates, Energy, NormalEnergy, PairwiseEnergy, SumEnergy
+from gpmnet.energies.listed import ListedPairwiseEnergy
 from gpmnet.engines.base import Problem
 from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.penalties import Penalty
-from gpmnet.selection.halves import entering_size
+from gpmnet.selection.halves import entering_size, entering_sizes
 from gpmnet.selection.path import best_lam
 from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
 from gpmnet.solvers.checkpoint import Ended, Shelf
+from gpmnet.solvers.listed import ListedPairwise
 from gpmnet.solvers.proximal import PairMasks, Solved, SparsePairwise
 from gpmnet.testing.learned import Fold
 
 LAMBDAS = tuple(float(x) for x in np.geomspace(6.0, 1.0, 8))
 """Lambdas of the path, in units of a gradient's noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Other:
+    """A model of some of the rows.
+
+    Attributes
+    ----------
+    name : str
+    energy : Energy
+    seen : Tensor of shape (m,)
+        The rows it was fitted to.
+    """
+
+    name: str
+    energy: Energy
+    seen: Tensor
 
 
 @dataclass(eq=False)
@@ -44,6 +64,10 @@ class Models:
         Solvers that ended at their cap, in words, and the variable that is worst off, in the order of the coordinates.
     noise : Tensor of shape (d, d)
         The penalty's units of the pairs in the last fit.
+    survived : dict of str to bool
+        Of each model, whether what is trained predicts held-out rows better than the base; if not, it is dropped.
+    told_of : str
+        Name of the model whose Omega is told.
     """
 
     recipe: Recipe
@@ -54,6 +78,8 @@ class Models:
     n_iter: int = 0
     stops: list[tuple[str, int]] = field(default_factory=list)
     noise: Tensor = field(default_factory=lambda: torch.zeros(()))
+    survived: dict[str, bool] = field(default_factory=dict)
+    told_of: str = "all rows"
 
     def choose_lam(self, h: Tensor) -> float:
         """Return the lambda with the least held-out loss of the pairwise family."""
@@ -74,24 +100,45 @@ class Models:
         self.problem.progress("penalty", len(LAMBDAS), len(LAMBDAS))
         return lam
 
-    def folds(self, h: Tensor, lam: float) -> list[Fold]:
-        """Return the parts of the rows (n, D), each with the energy of the others."""
+    def folds(self, h: Tensor, lam: float) -> tuple[list[Fold], list[Other]]:
+        """Return the parts of the rows (n, D), each with the energy of the others; and these energies as models."""
         order = torch.randperm(len(h), generator=self.generator("folds")).to(h.device)
         parts = order.chunk(self.recipe.options.n_folds)
-        found = []
+        found, others = [], []
         for k, rows in enumerate(parts):
             rest = torch.cat([*parts[:k], *parts[k + 1 :]])
-            found.append(Fold(rows, self.energy(h[rest], lam, f"fold {k + 1}")))
-        return found
+            others.append(Other(f"fold {k + 1}", self.energy(h[rest], lam, f"fold {k + 1}"), rest))
+            found.append(Fold(rows, others[-1].energy))
+        return found, others
 
     def halves(self, h: Tensor, lam: float, split: int) -> tuple[Energy, Energy]:
         """Return the energies of two disjoint halves of the rows (n, D), another two for each number of a split."""
+        one, other = (self.energy(h[rows], lam, name) for rows, name in self.split(h, split))
+        return one, other
+
+    def split(self, h: Tensor, split: int) -> list[tuple[Tensor, str]]:
+        """Return which of the rows (n, D) are in each of two halves, with the halves' names."""
         order = torch.randperm(len(h), generator=self.generator(f"split {split}")).to(h.device)
         names = [f"half {2 * split + k}" for k in (1, 2)]
-        one, other = (
-            self.energy(h[rows], lam, name) for rows, name in zip(order.chunk(2), names, strict=True)
-        )
-        return one, other
+        return list(zip(order.chunk(2), names, strict=True))
+
+    def listed(self, h: Tensor, lam: float, name: str) -> tuple[Energy, ListedPairwiseEnergy]:
+        """Return the pairwise energy of rows (n, D) that lists the pairs with an interaction, and its pairwise part.
+
+        The same penalised fit as `energy` with a pairwise family. It is quick, and not kept on the shelf.
+        """
+        family, penalty = self.recipe.base.pairs, self.recipe.penalty
+        steps = self.recipe.options.proximal_steps
+        pairwise = ListedPairwiseEnergy(self.coordinates, family).to(h)
+        base, generator = NormalEnergy(self.coordinates).to(h), self.generator(f"{name} pairwise")
+        self.problem.progress(f"pairs of {name}", 0, 1)
+        sparse = ListedPairwise(base, pairwise, h, self.recipe.objective, self.masks, generator, steps)
+        self._note(f"FISTA without interactions (proximal_steps={steps})", _ended(sparse.alone))
+        sizes = entering_sizes(self.coordinates, family.n_functions, self._n_pairs())
+        solved = sparse.solve(penalty.at(penalty.lam * lam / len(h) ** 0.5), sizes)
+        self._note(f"FISTA (proximal_steps={steps}) of listed pairs", _ended(solved))
+        self.problem.progress(f"pairs of {name}", 1, 1)
+        return SumEnergy(base, pairwise).requires_grad_(False), pairwise
 
     def energy(self, h: Tensor, lam: float, name: str) -> Energy:
         """Return the energy of rows (n, D): the base, and the deep part where it predicts held-out rows better."""
@@ -106,17 +153,58 @@ class Models:
             for ended in self.shelf.kept(name + " pairwise", pairwise, solve):
                 self._note(f"FISTA (proximal_steps={self.recipe.options.proximal_steps})", ended)
             base = SumEnergy(base, pairwise)
+        elif self.recipe.base.trains_own:
+            base = SumEnergy(base, pairwise)  # without interactions, its own terms fitted already
         base.requires_grad_(False)
         if self.recipe.energy.is_trained:
+            pairwise.own.requires_grad_(self.recipe.base.trains_own)
+            pairwise.own_levels.requires_grad_(self.recipe.base.trains_own)
             base = self._with_deep(
                 base, h, OmegaPenalty(penalty, sparse.scales.noise, self.recipe.options.omega_rows), name
             )
         return base
 
+    def told(self, energy: Energy, others: Sequence[Other], h: Tensor) -> Energy:
+        """Return the energy whose Omega is told: that of all rows, or if it alone dropped what is trained the best other.
+
+        Edges that others' models saw would else be told with the Omega of a model that does not have them.
+        """
+        kept = [other for other in others if self.survived.get(other.name)]
+        if self.survived.get("all rows", True) or not kept:
+            return energy
+
+        @torch.no_grad()
+        def unseen(other: Other) -> float:
+            rest = torch.ones(len(h), dtype=torch.bool, device=h.device)
+            rest[other.seen] = False
+            return float(self.recipe.objective(other.energy, h[rest], self.generator("told")).mean())
+
+        best = min(kept, key=unseen)
+        self.told_of = best.name
+        return best.energy
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what became of the trained part, in a sentence."""
+        family = type(self.recipe.energy).__name__
+        if not self.recipe.energy.is_trained:
+            return (f"the energy is {family}: nothing is trained on top of it",)
+        parts = {name: kept for name, kept in self.survived.items() if name != "all rows"}
+        share = f"{sum(parts.values())} of {len(parts)} models of parts of the rows"
+        if self.survived["all rows"]:
+            return (f"the {family} is part of the model of all rows, and of {share}",)
+        dropped = (
+            f"the {family} was dropped from the model of all rows, where it predicts held-out rows no better than the base; "
+            f"it is part of {share}"
+        )
+        if self.told_of == "all rows":
+            return (dropped,)
+        return (f"{dropped}; Omega and shapes are those of one of these, {self.told_of}",)
+
     def _with_deep(self, base: Energy, h: Tensor, penalty: OmegaPenalty, name: str) -> Energy:
         generator, options = self.generator(f"{name} deep"), self.recipe.options
         deep = self.recipe.energy.build(self.coordinates, h, generator)
         energy = SumEnergy(base, deep)
+        learned: nn.Module = energy if self.recipe.base.trains_own else deep
         slower = replace(
             options,
             learning_rate=options.learning_rate / 3,
@@ -130,15 +218,17 @@ class Models:
 
         def learn() -> list[Ended]:
             # First without the penalty, whose kink at 0 would hide what only many variables show together.
-            first = train(plain, deep, h, options, generator, self._track(name, 1), deep.solver(base))
+            first = train(plain, learned, h, options, generator, self._track(name, 1), deep.solver(base))
             found = [ended(first)]
             if first.better:
                 both = replace(plain, penalty=penalty)
-                found.append(ended(train(both, deep, h, slower, generator, self._track(name, 2))))
+                found.append(ended(train(both, learned, h, slower, generator, self._track(name, 2))))
             return found
 
         phases = f"Adam (steps={options.steps})", f"Adam with the penalty (a third of steps={options.steps})"
-        for phase, end in zip(phases, self.shelf.kept(name + " deep", deep, learn), strict=False):
+        ends = self.shelf.kept(name + " deep", learned, learn)
+        self.survived[name] = len(ends) > 1  # there is a second phase only where the first was worth it
+        for phase, end in zip(phases, ends, strict=False):
             self._note(phase, end)
         self.problem.progress(f"train {name}", 1, 1)
         energy.requires_grad_(False)
@@ -165,12 +255,15 @@ class Models:
         objective, steps = self.recipe.objective, self.recipe.options.proximal_steps
         sparse = SparsePairwise(base, pairwise, h, objective, self.masks, generator, steps)
         if self.recipe.decide == "omega":
-            d, closed = self.coordinates.n_variables, int(self.masks.closed.sum()) // 2
-            size = entering_size(self.coordinates, pairwise.n_functions, d * (d - 1) // 2 - closed)
+            size = entering_size(self.coordinates, pairwise.n_functions, self._n_pairs())
             sparse.scales.noise *= size.to(h)
         self.noise = sparse.scales.noise
         self._note(f"FISTA without interactions (proximal_steps={steps})", _ended(sparse.alone))
         return sparse, pairwise
+
+    def _n_pairs(self) -> int:
+        d = self.coordinates.n_variables
+        return d * (d - 1) // 2 - int(self.masks.closed.sum()) // 2
 
     def _penalty(self, lam: float, n: int, sparse: SparsePairwise) -> Penalty:
         penalty = self.recipe.penalty

@@ -34,6 +34,9 @@ class DeepOptions(Training):
         Parts of the rows; each is tested with a model that was fitted to the others.
     n_splits : int
         Where Omega decides: ways to split the rows into two halves, on all of which a pair must be seen.
+    all_pairs_up_to : int
+        Where Omega decides with a pairwise energy: variables up to which every pair is fitted; beyond it those that the
+        gradient asks for (`gpmnet.solvers.listed`), the same solution at a cost that grows with their number.
     omega_rows : int
         Rows of a step over which the penalised Omega is averaged.
     proximal_steps : int
@@ -55,6 +58,7 @@ class DeepOptions(Training):
     lam: float | None = None
     n_folds: int = 2
     n_splits: int = 2
+    all_pairs_up_to: int = 40
     omega_rows: int = 32
     proximal_steps: int = MOST_STEPS
     most_pairs: int = 2000
@@ -70,6 +74,7 @@ class DeepOptions(Training):
         for name, least in (
             ("n_folds", 2),
             ("n_splits", 1),
+            ("all_pairs_up_to", 0),
             ("omega_rows", 1),
             ("proximal_steps", 1),
             ("most_pairs", 1),

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 from gpmnet.checks import check_choice, check_type
 from gpmnet.energies import BASES, ENERGIES, BaseFamily, EnergyFamily
 from gpmnet.engines.deep_options import DeepOptions
-from gpmnet.objectives import OBJECTIVES, Objective
+from gpmnet.objectives import (
+    OBJECTIVES,
+    Hyvarinen,
+    Marginalisation,
+    Mixed,
+    Objective,
+    PseudoLikelihood,
+)
 from gpmnet.parts import Part, resolve
-from gpmnet.penalties import PENALTIES, Penalty
+from gpmnet.penalties import PENALTIES, Adaptive, Penalty
 
 DECIDE = ("test", "omega")
 
@@ -61,3 +68,20 @@ class Recipe(Part):
     def base(self) -> BaseFamily:
         """What is fitted first: the options' base, or the energy where nothing is trained on top of it."""
         return self.energy.base(resolve("base", self.options.base, BASES, BaseFamily))
+
+    def lists_pairs(self, d: int) -> bool:
+        """Whether Omega decides from lists of pairs: variables are many, and gradients tell which pairs have no interaction.
+
+        A network sees all variables at once; an adaptive penalty needs a first estimate of every pair; a sliced objective
+        sees interactions through derivatives of the functions that the gradients of a list do not have.
+        """
+        objective = self.objective
+        return (
+            self.decide == "omega"
+            and d > self.options.all_pairs_up_to
+            and not self.energy.is_trained
+            and not isinstance(self.penalty, Adaptive)
+            and isinstance(objective, Mixed)
+            and isinstance(objective.continuous, Hyvarinen)
+            and isinstance(objective.discrete, PseudoLikelihood | Marginalisation)
+        )

@@ -4,6 +4,7 @@ from gpmnet.objectives.base import Objective
 from gpmnet.objectives.hyvarinen import Hyvarinen
 from gpmnet.objectives.marginalisation import Marginalisation
 from gpmnet.objectives.mixed import Mixed
+from gpmnet.objectives.noisy import Noisy
 from gpmnet.objectives.pseudolikelihood import PseudoLikelihood
 from gpmnet.objectives.sliced import Sliced
 
@@ -11,8 +12,18 @@ from gpmnet.objectives.sliced import Sliced
 OBJECTIVES: dict[str, Objective] = {
     "mixed": Mixed(),
     "published": Mixed(discrete=Marginalisation()),
+    "noisy": Noisy(),
     "sliced": Mixed(continuous=Sliced()),
     "sliced_plain": Mixed(continuous=Sliced(variance_reduced=False)),
 }
 
-__all__ = ["OBJECTIVES", "Hyvarinen", "Marginalisation", "Mixed", "Objective", "PseudoLikelihood", "Sliced"]
+__all__ = [
+    "OBJECTIVES",
+    "Hyvarinen",
+    "Marginalisation",
+    "Mixed",
+    "Noisy",
+    "Objective",
+    "PseudoLikelihood",
+    "Sliced",
+]

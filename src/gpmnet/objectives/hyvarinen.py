@@ -28,5 +28,7 @@ class Hyvarinen(Objective):
 
     def __call__(self, energy: Energy, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return the losses (n,) of rows (n, D)."""
+        if energy.coordinates.n_continuous == 0:
+            return h.new_zeros(len(h))
         score, curvature = energy.score_and_curvature(h)
         return (0.5 * score.square() + curvature).sum(dim=1)

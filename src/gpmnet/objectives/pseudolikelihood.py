@@ -13,8 +13,16 @@ from gpmnet.objectives.base import Objective
 
 def log_conditionals(logits: Tensor, coordinates: Coordinates) -> Tensor:
     r"""Return :math:`\log \pi(x_v = k \mid x_{-v})` of every level from `Energy.logits` (n, S): (n, S)."""
-    parts = torch.split(logits, list(coordinates.levels), dim=1) if coordinates.levels else ()
-    return torch.cat([torch.log_softmax(part, dim=1) for part in parts], dim=1) if parts else logits
+    if not coordinates.levels:
+        return logits
+    places, parts = [], []
+    for _, where in coordinates.by_size:  # one operation for all variables of a size
+        where = where.to(logits.device)
+        parts.append(torch.log_softmax(logits[:, where], dim=-1).flatten(1))
+        places.append(where.flatten())
+    if len(parts) == 1:
+        return parts[0]
+    return torch.cat(parts, dim=1)[:, torch.cat(places).argsort()]
 
 
 def observed(coordinates: Coordinates, h: Tensor) -> Tensor:

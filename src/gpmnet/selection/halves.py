@@ -14,7 +14,7 @@ in all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -31,7 +31,7 @@ _ZERO = 1e-10  # of Omega squared; contrasts of levels are differences of four v
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """Mean products of the local interactions of pairs in two halves' energies, (d, d) each.
+    """Mean products of the local interactions of pairs in two halves' energies: (d, d) each, or (m,) of listed pairs.
 
     Attributes
     ----------
@@ -56,16 +56,21 @@ class Halves:
         return torch.where(self.seen(0.0), self.both / size.clamp(min=1e-30), 0.0)
 
     def seen(self, least: Tensor | float) -> Tensor:
-        """Return the pairs with Omega above `least` in both halves, (d, d) of bool."""
+        """Return the pairs with Omega above `least` in both halves."""
         floor = torch.as_tensor(least, dtype=self.one.dtype, device=self.one.device).square().clamp(min=_ZERO)
         return (self.one > floor) & (self.other > floor)
 
 
-def common_support(splits: Sequence[Halves], least: Tensor | float = 0.0) -> Tensor:
-    """Return the pairs that are seen in all halves of all splits and whose mean agreement is large, (d, d) of bool."""
+def alike(splits: Sequence[Halves], least: Tensor | float = 0.0) -> Tensor:
+    """Return which pairs are seen in all halves of all splits and have a large mean agreement, in the halves' shape."""
     agreement = torch.stack([halves.agreement() for halves in splits]).mean(dim=0)
     seen = torch.stack([halves.seen(least) for halves in splits]).all(dim=0)
-    return ((agreement > AGREES) & seen).fill_diagonal_(False)
+    return (agreement > AGREES) & seen
+
+
+def common_support(splits: Sequence[Halves], least: Tensor | float = 0.0) -> Tensor:
+    """Return the pairs that are alike in all halves, (d, d) of bool."""
+    return alike(splits, least).fill_diagonal_(False)
 
 
 def entering_size(coordinates: Coordinates, n_functions: int, n_pairs: int) -> Tensor:
@@ -74,7 +79,23 @@ def entering_size(coordinates: Coordinates, n_functions: int, n_pairs: int) -> T
     The gradient's block has one dimension a product of functions, K for a continuous variable and one less than its levels
     for a discrete one, taken for alike: a chi variable over the root of its dimensions. (d, d), in the coordinates' order.
     """
-    width = [n_functions] * coordinates.n_continuous + [m - 1 for m in coordinates.levels]
-    df = torch.outer(*(torch.tensor(width, dtype=torch.float64),) * 2).clamp(min=1)
+    size = entering_sizes(coordinates, n_functions, n_pairs)
+    every = torch.arange(coordinates.n_variables)
+    return size(every[:, None], every)
+
+
+def entering_sizes(
+    coordinates: Coordinates, n_functions: int, n_pairs: int
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return `entering_size` as a function of the positions of two variables, tensors that broadcast."""
+    width = torch.tensor([n_functions] * coordinates.n_continuous + [m - 1 for m in coordinates.levels])
+    found, kind = torch.unique(width, return_inverse=True)
+    df = torch.outer(*(found.double(),) * 2).clamp(min=1)
     chance = (_BOTH / max(1, n_pairs)) ** 0.5
-    return torch.as_tensor(chi.isf(chance, df.numpy())) / df.sqrt()
+    table = torch.as_tensor(chi.isf(chance, df.numpy())) / df.sqrt()
+
+    def size(first: Tensor, second: Tensor) -> Tensor:
+        at = kind.to(first.device)
+        return table.to(first.device)[at[first], at[second]]
+
+    return size

@@ -210,7 +210,7 @@ def train(
     order = torch.randperm(n, generator=generator).to(h.device)
     kept = n - max(1, int(training.held_out * n))
     rows, held = h[order[:kept]], h[order[kept:]]
-    state = _State(deep, torch.optim.Adam(deep.parameters(), lr=training.learning_rate), generator)
+    state = _State(deep, torch.optim.Adam(_trainable(deep), lr=training.learning_rate), generator)
     if track.checkpoint is not None and track.checkpoint.exists():
         state.restore(load_state(track.checkpoint, state.tensors()))
     patient = True
@@ -232,6 +232,10 @@ def train(
         raise ComputationError("training never reached a finite held-out loss; try a smaller learning_rate")
     deep.load_state_dict(state.best_parameters)
     return Trained(state.best_step > 0, state.step, not patient or training.steps == 0)
+
+
+def _trainable(module: nn.Module) -> list[nn.Parameter]:
+    return [parameter for parameter in module.parameters() if parameter.requires_grad]
 
 
 @torch.no_grad()
@@ -274,7 +278,7 @@ def _step(loss: Loss, rows: Tensor, batch: int, state: _State) -> None:
             )
     state.optimiser.zero_grad()
     torch.autograd.backward(torch.stack(list(terms.values())).sum())
-    length = nn.utils.clip_grad_norm_(state.deep.parameters(), _CLIP)
+    length = nn.utils.clip_grad_norm_(_trainable(state.deep), _CLIP)
     if not bool(torch.isfinite(length)):
         raise ComputationError(
             f"training stopped at step {state.step}: the gradient is {float(length)}; try a smaller learning_rate"

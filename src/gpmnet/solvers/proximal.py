@@ -13,6 +13,7 @@ restarts, one step length for each block; a prox that is exact for any step make
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -82,6 +83,7 @@ class Solved:
     gap : Tensor of shape (d, d)
         How far each pair's block is from being stationary: the distance of 0 from the subdifferential, in standard
         errors of the block's gradient. Without interactions the diagonal has the slopes of each variable's own terms.
+        Where pairs are listed, one column with the norm over each variable's pairs.
     """
 
     steps: int
@@ -122,6 +124,9 @@ class SparsePairwise:
     An objective that draws gets the same draws every time, so that losses before and after a step can be compared.
     """
 
+    copies: ClassVar[float] = 2.0
+    """How often each pair stands in the interactions."""
+
     def __init__(
         self,
         base: Energy,
@@ -139,7 +144,7 @@ class SparsePairwise:
         self.step = 1.0
         self.first: Solved | None = None
         self._initial: Tensor | None = None
-        self.scales = _scales(pairwise, h)
+        self.scales = self._scales()
         self.alone = self.fit(None)
         self.scales.noise = self._noise().clamp(min=1e-6)
 
@@ -195,15 +200,19 @@ class SparsePairwise:
         """Return `Solved.gap` at x."""
         pairs, own, own_levels = self._loss_and_gradient(x)[1]
         if penalty is None:
-            alone: Tensor = torch.diag(self._own_norms(own, own_levels)) * len(self.h) ** 0.5
-            return alone
-        theta, slope = x[0], 2 * pairs  # each pair stands twice in the matrix
+            return self._own_gaps(self._own_norms(own, own_levels) * len(self.h) ** 0.5)
+        theta, slope = x[0], self.copies * pairs
         norms, noise = self._norms(theta), self.scales.noise
         rate: Tensor = (noise * penalty.derivative(norms / noise)).masked_fill(self.free, 0.0)
         pull = self._norms(slope + theta * self._spread(rate / norms.clamp(min=1e-12)))
         left = torch.where(norms > 0, pull, (self._norms(slope) - rate).clamp(min=0))
-        gap: Tensor = left.masked_fill(self.closed, 0.0) / noise * len(self.h) ** 0.5
-        return gap
+        return self._pair_gaps(left.masked_fill(self.closed, 0.0) / noise * len(self.h) ** 0.5)
+
+    def _own_gaps(self, gaps: Tensor) -> Tensor:
+        return torch.diag(gaps)
+
+    def _pair_gaps(self, gaps: Tensor) -> Tensor:
+        return gaps
 
     def _descend(
         self, y: list[Tensor], loss: Tensor, gradient: list[Tensor], penalty: Penalty | None
@@ -212,15 +221,13 @@ class SparsePairwise:
         pair_curvature = self._spread(s.curvature)
         self.step *= 1.2  # shrinks again below where that was too much
         while True:
-            # Each pair stands twice in the matrix, hence the twos.
-            theta = self._different(y[0] - self.step * 2 * gradient[0] / pair_curvature)
-            # The loss does not see a difference between the two, which a concave penalty would blow up.
-            theta = self._prox((theta + theta.mT) / 2, penalty)
+            theta = self._different(y[0] - self.step * self.copies * gradient[0] / pair_curvature)
+            theta = self._prox(self._symmetric(theta), penalty)
             new = [theta, y[1] - self.step * gradient[1], y[2] - self.step * gradient[2] / s.level_curvature]
             change = [a - b for a, b in zip(new, y, strict=True)]
             linear = sum(float((c * g).sum()) for c, g in zip(change, gradient, strict=True))
             square = (
-                0.5 * float((change[0].square() * pair_curvature).sum())
+                float((change[0].square() * pair_curvature).sum()) / self.copies
                 + float(change[1].square().sum())
                 + float((change[2].square() * s.level_curvature).sum())
             )
@@ -252,13 +259,17 @@ class SparsePairwise:
     def _losses(self, h: Tensor) -> Tensor:
         return self.objective(self.energy, h, torch.Generator().manual_seed(self.seed))
 
+    def _scales(self) -> Scales:
+        return _scales(self.pairwise, self.h)
+
+    def _slopes(self, loss: Tensor) -> list[Tensor]:
+        """Return the gradients in the energy's parameters."""
+        parameters = [self.pairwise.theta, self.pairwise.own, self.pairwise.own_levels]
+        found = torch.autograd.grad(loss, parameters, allow_unused=True)
+        return [torch.zeros_like(q) if g is None else g for g, q in zip(found, parameters, strict=True)]
+
     def _gradient(self, loss: Tensor) -> list[Tensor]:
-        p, s = self.pairwise, self.scales
-        found = torch.autograd.grad(loss, [p.theta, p.own, p.own_levels], allow_unused=True)
-        theta, own, levels = (
-            torch.zeros_like(q) if g is None else g
-            for g, q in zip(found, (p.theta, p.own, p.own_levels), strict=True)
-        )
+        (theta, own, levels), s = self._slopes(loss), self.scales
         return [self._different(s.root.mT @ theta @ s.root), own @ s.own_root, levels]
 
     def _noise(self) -> Tensor:
@@ -292,18 +303,26 @@ class SparsePairwise:
         return max(float(part.max()) for part in parts if part.numel())
 
     def _norms(self, theta: Tensor) -> Tensor:
-        return _block_sums(theta.square(), self.pairwise.variable, len(self.closed)).clamp(min=0).sqrt()
+        return (
+            _block_sums(theta.square(), self.pairwise.variable, self.pairwise.coordinates.n_variables)
+            .clamp(min=0)
+            .sqrt()
+        )
 
     def _own_norms(self, own: Tensor, levels: Tensor) -> Tensor:
         """Return the norms (d,) of each variable's own coefficients, (dc, K + 1) and (sum(levels - 1),)."""
         variable = self.pairwise.variable[len(self.pairwise.variable) - len(levels) :]
-        squares = own.new_zeros(len(self.closed)).index_add(0, variable, levels.square())
+        squares = own.new_zeros(self.pairwise.coordinates.n_variables).index_add(0, variable, levels.square())
         squares[: len(own)] = own.square().sum(dim=1)
         return squares.sqrt()
 
     def _spread(self, blocks: Tensor) -> Tensor:
         """Return a (d, d) matrix with each entry repeated over its block: (P, P)."""
         return blocks[self.pairwise.variable][:, self.pairwise.variable]
+
+    def _symmetric(self, theta: Tensor) -> Tensor:
+        """Return both copies of each pair alike: the loss sees no difference, which a concave penalty would blow up."""
+        return (theta + theta.mT) / 2
 
     def _different(self, theta: Tensor) -> Tensor:
         v = self.pairwise.variable
@@ -328,13 +347,8 @@ def _scales(pairwise: PairwiseEnergy, h: Tensor) -> Scales:
     root = torch.eye(phi.shape[1]).to(h)
     own_root = torch.eye(k + 1).to(h)
     if dc:
-        # All continuous variables are normal scores: one matrix serves them.
-        z = h[:, :dc].flatten()
-        slopes = torch.cat([firsts(pairwise.functions, Scores(z)), z[:, None]], dim=1)
-        own_root = _whitener(slopes.mT @ slopes / len(z))
-        root[: dc * k, : dc * k] = torch.kron(
-            torch.eye(dc).to(h), _whitener(slopes[:, :k].mT @ slopes[:, :k] / len(z))
-        )
+        own_root, one = function_roots(pairwise, h)
+        root[: dc * k, : dc * k] = torch.kron(torch.eye(dc).to(h), one)
     white = phi @ root
     value, slope = h.new_ones(d), h.new_ones(d)
     for v in range(d):
@@ -346,6 +360,16 @@ def _scales(pairwise: PairwiseEnergy, h: Tensor) -> Scales:
     # A level that no row has leaves no curvature.
     curvature = (torch.outer(value, slope) + torch.outer(slope, value)).clamp(min=1e-3)
     return Scales(root, own_root, curvature, slope[pairwise.variable[dc * k :]], torch.ones_like(curvature))
+
+
+def function_roots(pairwise: PairwiseEnergy, h: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what makes the derivatives of own functions (K + 1, K + 1) and of the functions (K, K) orthonormal.
+
+    All continuous variables are normal scores: one matrix serves them.
+    """
+    k, z = pairwise.n_functions, h[:, : pairwise.coordinates.n_continuous].flatten()
+    slopes = torch.cat([firsts(pairwise.functions, Scores(z)), z[:, None]], dim=1)
+    return _whitener(slopes.mT @ slopes / len(z)), _whitener(slopes[:, :k].mT @ slopes[:, :k] / len(z))
 
 
 def _whitener(gram: Tensor) -> Tensor:
