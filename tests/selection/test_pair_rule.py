@@ -88,7 +88,7 @@ def by_hand(test, around, i, j):
         if (
             group
             and small_enough(test, own | group)
-            and more.log_p > found.log_p
+            and more.log_p > max(float(found.log_p), np.log(1e-12))
             and could_be_missed(test, node, partner, own, group)
             and has_say(test, node, partner, own, own | group, more, KAPPA * informed[-1])
         ):

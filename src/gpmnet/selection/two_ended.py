@@ -33,7 +33,7 @@ from gpmnet.selection.say import Base, has_say
 from gpmnet.testing.base import BoundTest, PairTests
 from gpmnet.testing.p_values import cauchy_combination
 
-_CLEAR = math.log(1e-12)  # log p-value below which the second end is not asked any more
+_CLEAR = math.log(1e-12)  # log p-value below which neither a larger set nor the second end is asked any more
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class TwoEnded(PairRule):
         -----
         Strength and sign are those given the union where that was tried and has a say, so that they do not depend on
         which end decides, and else those given the set that decides the smaller p-value. The end with the smaller set is
-        asked first; where its p-value is below 1e-12, twice that stands for p and the larger set is not tried. Time: two
+        asked first; where its p-value is below 1e-12, twice that stands for p and the larger set is not tried, and a union
+        that leaves p below 1e-12 has no say. Time: two
         tests a pair, one where both sets are the same, one for the union, and two regressions where only these can tell
         whether the union has a say.
         """
@@ -112,7 +113,9 @@ class TwoEnded(PairRule):
 
     def _heard(self, test: BoundTest, end: _End, alone: PairTests, least: Tensor, larger: _Larger) -> None:
         """Replace the tests of pairs, in place, by those given larger sets that have a say and make p larger."""
-        larger = larger.take((larger.tests.log_p > alone.log_p[larger.at]).nonzero()[:, 0])
+        # Below that nothing is decided any more.
+        raised = larger.tests.log_p > alone.log_p[larger.at].clamp(min=_CLEAR)
+        larger = larger.take(raised.nonzero()[:, 0])
         larger = larger.take(self._missed(test, end.take(larger.at), larger.group, larger.sets))
         some = end.take(larger.at)
         base = Base(some.node, some.partner, some.own, least[larger.at])
