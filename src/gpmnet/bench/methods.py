@@ -91,6 +91,10 @@ def _omega(name: str, summary: str, **options: Any) -> Method:
     return Method(name, summary, build_engine, options, "gpmnet.estimator")
 
 
+def _omega_pairs(name: str, summary: str, **options: Any) -> Method:
+    return _omega(name, summary, engine="deep", decide="omega", energy="pairwise", **options)
+
+
 def _dag_engine(name: str, summary: str, **options: Any) -> Method:
     """Return a method without a false-discovery rate, which means nothing to a score, nor p-values of other pairs."""
     return Method(name, summary, build_dag_engine, options, "gpmnet.engines.dag")
@@ -106,13 +110,10 @@ _ENGINES = (
     _engine("gpm", "The local engine: closed-form local score matching.", engine="local"),
     _engine("gpm-deep", "The deep engine with its default penalty.", engine="deep"),
     _omega("gpm-omega", "The deep engine, edges by Omega alone.", engine="deep", decide="omega"),
-    _omega(
-        "gpm-omega-pairs",
-        "Its pairwise family, edges by Omega alone.",
-        engine="deep",
-        decide="omega",
-        energy="pairwise",
-    ),
+    _omega_pairs("gpm-omega-pairs", "Its pairwise family, edges by Omega alone."),
+    _omega_pairs("gpm-omega-l1", "The same, l1 penalty.", penalty="l1"),
+    _omega_pairs("gpm-omega-adaptive", "The same, adaptive l1 penalty.", penalty="adaptive"),
+    _omega_pairs("gpm-omega-mcp", "The same, MCP penalty.", penalty="mcp"),
     _omega("gpm-paper", "The published estimator, line by line.", engine="paper"),
     _omega("gpm-kernels", "The published estimator, mended: kernels of pairs.", engine="kernels"),
     _engine("gpm-deep-l1", "The deep engine, l1 penalty.", engine="deep", penalty="l1"),

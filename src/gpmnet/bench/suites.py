@@ -98,7 +98,8 @@ SUITES: dict[str, Suite] = {
     "penalties": Suite(
         "Penalties of the deep engine on Butterfly continuous, d = 4..20, n = 1000.",
         (Grid("butterfly", ("continuous",), SMALL),),
-        ("gpm-deep-l1", "gpm-deep-adaptive", "gpm-deep-scad", "gpm-deep-mcp"),
+        ("gpm-deep-l1", "gpm-deep-adaptive", "gpm-deep-scad", "gpm-deep-mcp",
+         "gpm-omega-l1", "gpm-omega-adaptive", "gpm-omega-pairs", "gpm-omega-mcp"),
     ),
     "null": Suite(
         "Independent columns, d = 1000, n = 1000 and 300: every edge is false.",
