@@ -1,7 +1,8 @@
 """Fit Butterfly networks of growing size: seconds beside the bare matrix product, F1, and peak memory.
 
-    python benchmarks/scale.py --d 1000,10000 [--n 1000] [--device cuda] [--fdr 0.001] [--seeds 1]
+    python benchmarks/scale.py --d 1000,10000 [--n 1000] [--device cuda] [--fdr 0.001] [--seeds 1] [--first-seed 0] [--omega]
 
+With `--omega` the edges are those of the pairwise family's Omega alone, and fdr means nothing.
 The bare product is (dK x n)(n x dK) in single precision (tf32 on a GPU), timed in the same run.
 """
 
@@ -37,7 +38,10 @@ def bare_product(d, n, k, device):
 def timed_fit(table, options):
     """Return the fitted model, when each phase last reported, and the seconds of the fit."""
     last, begun = {}, time.perf_counter()
-    model = GPM(fdr=options.fdr, device=options.device)
+    engine = (
+        {"engine": "deep", "decide": "omega", "energy": "pairwise"} if options.omega else {"fdr": options.fdr}
+    )
+    model = GPM(device=options.device, **engine)
     model.fit(table, progress=lambda phase, *_: last.update({phase: round(time.perf_counter() - begun, 2)}))
     return model, last, time.perf_counter() - begun
 
@@ -49,13 +53,15 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--fdr", type=float, default=0.001)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--omega", action="store_true")
     options = parser.parse_args()
     print(
         "device,d,n,seed,fdr,load_seconds,fit_seconds,bare_product_seconds,ratio,f1,false,missed,peak_host_gb,peak_device_gb"
     )
     for d in map(int, options.d.split(",")):
         bare = bare_product(d, options.n, len(LocalOptions().functions), options.device)
-        for seed in range(options.seeds):
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             drawn = simulate("butterfly", kind="continuous", d=d, n=options.n, seed=seed, dtype="float32")
             start = time.perf_counter()
             table = load_table(drawn.values, names=drawn.names)
