@@ -58,6 +58,11 @@ TITLES = {
     ),
     "omega1": ("Edges by Omega alone: Butterfly, n = 1000", ["kind", "d", "method"]),
     "omega2": ("Edges by Omega alone: random graphs, n = 1000", ["kind", "d", "method"]),
+    "penalties_omega": (
+        "Edges by Omega alone: penalties of the pairwise family, Butterfly continuous",
+        ["method", "d"],
+    ),
+    "omega_scale": ("Edges by Omega alone: large Butterfly networks, n = 1000", ["device", "d"]),
     "ci": (
         "The test by itself: share of null pairs, and of dependent ones, with p up to 0.05 (`benchmarks/ci.py`)",
         [],

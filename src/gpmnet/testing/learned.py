@@ -32,9 +32,11 @@ from torch import Tensor
 
 from gpmnet.energies import Energy
 from gpmnet.energies.grids import level_grid
-from gpmnet.testing.base import BoundTest
+from gpmnet.testing.base import BoundTest, packed
+from gpmnet.testing.blocks import budget
 from gpmnet.testing.p_values import cauchy_combination
 from gpmnet.testing.regression import Regression
+from gpmnet.testing.residuals import Residuals
 
 REACH, POINTS = 2.1, 7
 """Grid of normal scores on which an interaction is looked at: so many points between -REACH and REACH, and no more for
@@ -42,6 +44,8 @@ columns with ties."""
 ROWS = 4096
 """Rows at which it is looked at a time."""
 _WIDE = 6  # the second moments of more features than this are too many to fit: they are taken for constant
+_LOOKED_AT = 32  # rows by which it is seen whether an energy says anything of a pair
+_AT_ONCE = 32  # pairs whose regressions are made together
 _SILENT = 1e-5  # an interaction below this share of the energy's values is rounding: the energy says nothing of the pair
 
 
@@ -84,19 +88,42 @@ class LearnedTest:
     def log_p(self, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
         """Return log p-values (B,) of pairs (B,) given sets (B, s; -1 pads).
 
-        Time O(n (p^2 + POINTS^2 H)) a pair, p columns of the regression, H units of the energy.
+        0 where no energy says anything of a pair, which a few rows show. Time O(n (p^2 + POINTS^2 H)) for each other pair, p
+        columns of the regression, H units of the energy; regressions on sets of one shape are made together.
         """
         found = torch.zeros(len(first), dtype=torch.float64, device=first.device)
-        for at in range(len(first)):
-            i, j = int(first[at]), int(second[at])
-            set_ = given[at : at + 1]
-            targets = [end[at : at + 1] for end in (first, second)]
-            regression = self.test.designs.regress(set_[:, set_[0] >= 0], targets)
-            one, two = self._end(regression, first[at]), self._end(regression, second[at])
-            left = float(regression.left[0])
-            parts = [self._fold(f, i, j, one.take(f.rows), two.take(f.rows), left) for f in self.folds]
-            found[at] = cauchy_combination(torch.stack(parts))
+        said = [self._is_said(i, j) for i, j in zip(first.tolist(), second.tolist(), strict=True)]
+        says = torch.tensor(said, dtype=torch.bool, device=first.device).nonzero()[:, 0]
+        sets = packed(given[says])
+        for part in self.test.designs.batches(sets, budget(first.device)):
+            at = says[part]
+            for alike in torch.split(at, _AT_ONCE):
+                found[alike] = self._batch(first[alike], second[alike], packed(given[alike]))
         return found
+
+    def _is_said(self, i: int, j: int) -> bool:
+        """Return whether any energy has an interaction of a pair at any of a few rows."""
+        return any(
+            bool(self._weights(fold.energy, self.h[fold.rows[:_LOOKED_AT]], i, j).any())
+            for fold in self.folds
+        )
+
+    def _batch(self, first: Tensor, second: Tensor, given: Tensor) -> Tensor:
+        """Return log p-values (b,) of pairs whose sets (b, s) have one shape."""
+        designs = self.test.designs
+        table = designs.table(given, torch.cat([given.flatten(), first, second]))
+        regression = designs.regress(given, [first, second], table)
+        left = Residuals.of(self.features, table, regression, [first, second])
+        ends = [
+            self._ends(regression, x.value.double(), end)
+            for x, end in zip(left, (first, second), strict=True)
+        ]
+        found = []
+        for at, (one, two) in enumerate(zip(*ends, strict=True)):
+            i, j, free = int(first[at]), int(second[at]), float(regression.left[at])
+            parts = [self._fold(f, i, j, one.take(f.rows), two.take(f.rows), free) for f in self.folds]
+            found.append(cauchy_combination(torch.stack(parts)))
+        return torch.stack(found)
 
     def _basis(self, variable: int, place: int) -> _Basis:
         f = self.features
@@ -113,15 +140,16 @@ class LearnedTest:
         rank = (torch.special.ndtr(grid) * f.n - 0.5).round().long().clamp(0, f.n - 1)
         return _Basis.of(grid[:, None], torch.softmax(-0.5 * grid.square(), dim=0), phi[rank])
 
-    def _end(self, regression: Regression, variable: Tensor) -> _End:
-        residual = regression.residuals(self.features.of(variable[None]))
+    def _ends(self, regression: Regression, residual: Tensor, variables: Tensor) -> list[_End]:
+        """Return what sets leave of variables (b,), from their residual features (b, n, K), and their covariances."""
         n, k = residual.shape[1:]
-        spread = (residual.mT @ residual / n)[0].expand(n, k, k)
+        spread = (residual.mT @ residual / n)[:, None].expand(-1, n, k, k)
         if k <= _WIDE:
             square = (residual[..., :, None] * residual[..., None, :]).flatten(2)
-            fitted = regression.fitted(square - square.mean(dim=1, keepdim=True))[0]
-            spread = spread + torch.unflatten(fitted, 1, (k, k))
-        return _End(residual[0], spread)
+            fitted = regression.fitted(square - square.mean(dim=1, keepdim=True))
+            spread = spread + torch.unflatten(fitted, 2, (k, k))
+        width = self.features.width[variables].tolist()
+        return [_End(x[:, :w], v[:, :w, :w]) for x, v, w in zip(residual, spread, width, strict=True)]
 
     def _fold(self, fold: Fold, i: int, j: int, one: _End, two: _End, left: float) -> Tensor:
         """Return the log p-value of the rows of a fold, NaN where the energy says nothing of the pair."""
