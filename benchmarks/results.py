@@ -33,6 +33,10 @@ TITLES = {
         ["kind", "d", "method"],
     ),
     "fig2": ("Random graphs, d = 20, n = 1000, 27 edges", ["kind", "fdr", "method"]),
+    "dag300": (
+        "Random graphs, d = 20, n = 300, 27 edges: the dag engine beside hill climbing",
+        ["kind", "method"],
+    ),
     "n10000": ("Random graphs, d = 20, n = 10,000, 27 edges", ["kind", "method"]),
     "null": ("Independent columns of all kinds, d = 1000: every edge is false", ["n", "method"]),
     "gaussian": ("Where linear methods are right: d = 20, n = 1000", ["simulator", "method"]),
@@ -49,6 +53,10 @@ TITLES = {
     "parity": ("No pairwise signal: parity and products, n = 2000", ["simulator", "kind", "d", "method"]),
     "honest": (
         "Null pairs behind confounding of many shapes: share of draws that are rejected",
+        [],
+    ),
+    "arrangements": (
+        "Null pairs behind missed neighbors (`tests/recovery/test_local.py`): share of draws with p up to a rate",
         [],
     ),
     "intervals": ("Intervals of strength", ["pairs_of", "neighbors", "n"]),
