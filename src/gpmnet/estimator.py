@@ -21,6 +21,7 @@ from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Description, Engine, Found, Problem, check_fits, looked_at
 from gpmnet.engines.decide import cautions_of, decide
 from gpmnet.errors import CollinearWarning, InputError, quote, with_article
+from gpmnet.memory import refusals_told
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, joint_findings, shown_edges
 from gpmnet.network.density import density_note
@@ -204,7 +205,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         problem, skipped = self._problem(table, engine, cutoff, seed, progress or silent)
         facts = self._facts(table, engine, seed, origin)
         clock.append(time.perf_counter())
-        with limited_threads(n_jobs):
+        with refusals_told(), limited_threads(n_jobs):
             found = engine.fit(problem)
             clock.append(time.perf_counter())
             chosen = decide(found, problem, cutoff)

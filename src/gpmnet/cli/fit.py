@@ -17,6 +17,7 @@ import typer
 
 from gpmnet.cli.options import OpenReport, Reading, TablePath, reads_table
 from gpmnet.cli.report import open_page
+from gpmnet.cli.stop import check_stop, keeps
 from gpmnet.errors import CollinearWarning, InputError, quote
 
 if TYPE_CHECKING:
@@ -180,11 +181,9 @@ def run(
 
     from gpmnet.cli.show import show_network
     from gpmnet.estimator import GPM
-    from gpmnet.files import whole_folder
+    from gpmnet.files import claimed, whole_folder
     from gpmnet.network import Origin
 
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{quote(out)} is a file; -o needs a folder")
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
     model = GPM().set_params(**settings)
     origin = Origin(source, tuple(sys.argv[1:]), begun)
@@ -192,13 +191,19 @@ def run(
     def write(network: MarkovNetwork, with_report: bool = False) -> None:
         with whole_folder(out, FILES) as beside:
             write_results(network, beside, with_report)
+        keeps(f"{quote(out, 200)} holds the edges, without Omega and shapes")
 
-    with progress_bar() as progress, warnings.catch_warnings():
-        for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
-            warnings.simplefilter("ignore", said)
-        model.fit(table, progress=progress, origin=origin, on_edges=write)
-    network = model.network_
-    write(network, with_report)
+    keeps(
+        f"what {quote(out, 200)} held before is still there" if os.path.exists(out) else "nothing was written"
+    )
+    with claimed(out):
+        with progress_bar() as progress, warnings.catch_warnings():
+            for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
+                warnings.simplefilter("ignore", said)
+            model.fit(table, progress=progress, origin=origin, on_edges=write)
+        network = model.network_
+        write(network, with_report)
+        keeps(f"the results in {quote(out, 200)} are complete")
     show_network(network, table.schema)
     written = [name for name in FILES if with_report or name != "report.html"]
     typer.echo(f"results: {out}{os.sep} ({', '.join(written)})")
@@ -269,6 +274,7 @@ def progress_bar() -> Iterator[Progress]:
         tasks: dict[str, Any] = {}
 
         def update(phase: str, done: int, total: int, note: str = "") -> None:
+            check_stop()
             if phase not in tasks:
                 tasks[phase] = bar.add_task(phase, total=total)
             text = f"{phase} ({note})" if note else phase

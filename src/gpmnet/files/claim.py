@@ -21,12 +21,8 @@ def claimed(out: Path) -> Iterator[None]:
     unlocks whenever the process ends: a killed run keeps nobody out. Where files cannot be locked, there is no claim.
     """
     out = Path(out).resolve()
-    check_folder(out)
-    missing = [folder for folder in out.parents if not folder.exists()]
+    missing = check_writable(out)
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        if out.is_dir():
-            _try_to_write(out)
         path, descriptor = _locked_file(out)
     except OSError as error:
         raise cannot_write(out, error) from error
@@ -36,6 +32,25 @@ def claimed(out: Path) -> Iterator[None]:
         path.unlink(missing_ok=True)
         os.close(descriptor)
         _remove_empty(missing)
+
+
+def check_writable(out: Path) -> list[Path]:
+    """Raise if no results can be written to a folder; return the folders above it that it had to make, innermost first."""
+    out = Path(out).resolve()
+    check_folder(out)
+    missing = [folder for folder in out.parents if not os.path.exists(folder)]
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if os.path.isdir(out):
+            _try_to_write(out)
+        else:
+            out.mkdir()
+            out.rmdir()
+    except FileExistsError:  # another run made it in this moment, so it can be made
+        pass
+    except OSError as error:
+        raise cannot_write(out, error) from error
+    return missing
 
 
 def _remove_empty(folders: list[Path]) -> None:
@@ -90,7 +105,7 @@ def _lock(descriptor: int, out: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise InputError(
-            f"another run is writing to {quote(out)}; wait for it to end, or give another folder"
+            f"another run is writing to {quote(out, 200)}; wait for it to end, or give another folder"
         ) from None
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):  # a file system without locks

@@ -13,10 +13,13 @@ import secrets
 import shutil
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 _OLD_SECONDS = 86_400.0  # writing takes seconds: whatever the process, nobody writes for a day
-_NAME = re.compile(r"\.(?P<stem>.*)\.(?:(?P<host>[0-9a-f]{8})-(?P<process>[0-9]+)-[0-9a-f]{8}|[0-9]+)\.part", re.DOTALL)
+_NAME = re.compile(
+    r"\.(?P<stem>.*)\.(?:(?P<host>[0-9a-f]{8})-(?P<process>[0-9]+)-[0-9a-f]{8}|[0-9]+)\.part", re.DOTALL
+)
 _LONGEST_STEM = 60  # of bytes: a name may have 255
 _in_use: set[Path] = set()
 _cleared: set[Path] = set()
@@ -81,10 +84,8 @@ def discard(path: Path, result: Path, ours: tuple[str, ...]) -> None:
     for inside in list(path.iterdir()):
         if inside.name in ours or is_place(inside.name) or _is_link_to(inside, result / inside.name):
             shutil.rmtree(inside, ignore_errors=True) if inside.is_dir() else _unlink(inside)
-    try:
+    with suppress(OSError):  # it holds what is not ours
         path.rmdir()
-    except OSError:  # it holds what is not ours
-        pass
 
 
 def _stem(name: str) -> str:
@@ -126,7 +127,5 @@ def _is_link_to(path: Path, other: Path) -> bool:
 
 
 def _unlink(path: Path) -> None:
-    try:
+    with suppress(OSError):
         path.unlink()
-    except OSError:
-        pass

@@ -40,7 +40,7 @@ def whole_folder(out: Path, files: tuple[str, ...]) -> Iterator[Path]:
         inside = there and (os.path.ismount(out) or not os.access(out.parent, os.W_OK | os.X_OK))
         place = out if inside else out.parent
         place.mkdir(parents=True, exist_ok=True)
-        clear_folders(place, out.name, files)
+        clear_folders(place, out.name, (*files, _MOVES))
         beside = new_place(place, out.name)
         beside.mkdir()
     except OSError as error:
@@ -62,7 +62,7 @@ def whole_file(out: Path) -> Iterator[Path]:
     """Yield a path to write to; at the end that file takes the place of `out`. If the body raises, nothing changes."""
     out = Path(out).resolve()
     if out.is_dir():
-        raise InputError(f"{quote(out)} is a folder; a file is needed")
+        raise InputError(f"{quote(out, 200)} is a folder; a file is needed")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         clear_files(out.parent)
@@ -83,13 +83,13 @@ def whole_file(out: Path) -> Iterator[Path]:
 
 def check_folder(out: Path) -> None:
     """Raise if results cannot go to a path because it is a file."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{quote(out)} is a file; a folder is needed")
+    if os.path.exists(out) and not os.path.isdir(out):
+        raise InputError(f"{quote(out, 200)} is a file; a folder is needed")
 
 
 def cannot_write(out: Path, error: OSError) -> InputError:
     """Return what is said where the system refuses: a full disk, a read-only folder, a limit."""
-    return InputError(f"{quote(out)} cannot be written: {error.strerror or one_line(error)}")
+    return InputError(f"{quote(out, 200)} cannot be written: {error.strerror or one_line(error)}")
 
 
 def settled(out: Path) -> None:
@@ -97,7 +97,9 @@ def settled(out: Path) -> None:
     ready = out / READY
     if not ready.is_dir():
         return
-    moves = json.loads((ready / _MOVES).read_text(encoding="utf-8"))
+    # It is made with this list in it: where that is gone, all was done but removing the folder.
+    listed = (ready / _MOVES).read_text(encoding="utf-8") if (ready / _MOVES).exists() else "{}"
+    moves = {"new": [], "gone": []} | json.loads(listed)
     for name in moves["new"]:
         if (ready / _plain(name)).exists():  # else it has its place already
             os.replace(ready / name, out / name)
@@ -122,7 +124,7 @@ def _put(beside: Path, out: Path, files: tuple[str, ...], there: bool) -> None:
             if not out.exists():
                 raise
             raise InputError(
-                f"another run has written to {quote(out)} since this one began; its results stay, give another folder"
+                f"another run has written to {quote(out, 200)} since this one began; its results stay, give another folder"
             ) from error
     elif not _exchanged(beside, out, files):
         _one_after_the_other(beside, out, files)
@@ -131,11 +133,15 @@ def _put(beside: Path, out: Path, files: tuple[str, ...], there: bool) -> None:
 def _exchanged(beside: Path, out: Path, files: tuple[str, ...]) -> bool:
     """Exchange two folders in one move, with what else is in `out` in both; False, and nothing changed, if that cannot be.
 
-    It cannot where the system has no such move, where the folder is a mount or somebody else's, where this process works in it
-    (it, and the shell it came from, would find themselves in the one that is removed), and where it holds folders.
+    It cannot where the system has no such move, where the folder is a mount or somebody else's, where this process works
+    in it (it, and the shell it came from, would find themselves in the one that is removed), and where it holds folders.
     """
     here, there = beside.stat(), out.stat()
-    if beside.parent == out or (here.st_uid, here.st_gid, here.st_dev) != (there.st_uid, there.st_gid, there.st_dev):
+    if beside.parent == out or (here.st_uid, here.st_gid, here.st_dev) != (
+        there.st_uid,
+        there.st_gid,
+        there.st_dev,
+    ):
         return False
     if Path.cwd().is_relative_to(out):
         return False
@@ -158,7 +164,9 @@ def _exchanged(beside: Path, out: Path, files: tuple[str, ...]) -> bool:
 
 def _exchange(one: Path, other: Path) -> bool:
     """Exchange two paths in one move; False if this system or file system cannot."""
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    rename = (
+        getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    )
     if rename is None:
         return False
     done = rename(_AT_WORKING_FOLDER, os.fsencode(one), _AT_WORKING_FOLDER, os.fsencode(other), _EXCHANGE)

@@ -1,13 +1,16 @@
 """Saving and loading a network: JSON for what people read, safetensors for numbers; never pickle.
 
 `network.json` holds names, kinds, cutoff, axes, groups of near-copies with what was found of them (where the version that
-wrote it knew of them), and the facts of the run; `omega.safetensors` holds the arrays of the
-pairs and, since format 2, the grids of the shapes one after another. Up to format 3 pairs had no interval of their
-strength, and a cutoff no least strength; up to format 4 there were no directions; up to format 5 no digest, so that such a
-network is loaded with a warning that changes to it would not show. The digest is the SHA-256 of all else in `network.json` (as
-JSON with sorted keys and without spaces) followed by the bytes of `omega.safetensors`. It shows damage, not who wrote the files. Up to format 2 there was `fdr`
-for the cutoff and `about` for the facts, a table of anything: what `Facts` has no place for is left out. What is loaded
-is checked before it is used.
+wrote it knew of them), and the facts of the run; `omega.safetensors` holds the arrays of the pairs and, since format 2, the
+grids of the shapes one after another. What is loaded is checked before it is used.
+
+The digest in `network.json` is the SHA-256 of all else in it (as JSON with sorted keys and without spaces) followed by the
+bytes of `omega.safetensors`. It shows damage, and files of two networks in one folder; it does not say who wrote them.
+
+Up to format 5 there was no digest: such a network is loaded with a warning that a change would not show. Up to format 4
+there were no directions, up to format 3 pairs had no interval of their strength, and a cutoff no least strength. Up to
+format 2 there was `fdr` for the cutoff and `about` for the facts, a table of anything: what `Facts` has no place for is
+left out.
 """
 
 from __future__ import annotations
@@ -137,7 +140,9 @@ def _check_digest(whole: dict[str, Any], content: bytes, folder: Path) -> None:
             stacklevel=4,
         )
     elif whole.get("digest") != _digest(whole, content):
-        raise InputError(f"{FILES[0]} and {FILES[1]} are not as they were written together (their digest differs)")
+        raise InputError(
+            f"{FILES[0]} and {FILES[1]} are not as they were written together (their digest differs)"
+        )
 
 
 def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNetwork:
