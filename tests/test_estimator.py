@@ -126,7 +126,9 @@ def test_permuting_rows_changes_nothing(kind):
     assert one.network_.n_edges > 3
     for other in others:
         for name in one.network_.pairs.__dataclass_fields__:
-            np.testing.assert_array_equal(getattr(one.network_.pairs, name), getattr(other.network_.pairs, name))
+            np.testing.assert_array_equal(
+                getattr(one.network_.pairs, name), getattr(other.network_.pairs, name)
+            )
         np.testing.assert_array_equal(one.omega_, other.omega_)
         for here, there in zip(one.network_.shapes.values, other.network_.shapes.values, strict=True):
             np.testing.assert_array_equal(here, there)

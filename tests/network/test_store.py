@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors.numpy import load_file, save_file
+from saved_files import change_arrays, change_json
 
 from gpmnet import MarkovNetwork
 from gpmnet.errors import InputError
 from gpmnet.network import Axis, Facts, Origin, Pairs, Shapes
-from gpmnet.network.store import _digest
 from gpmnet.selection import Cutoff
 from gpmnet.table import Column, Schema
 
@@ -189,28 +188,6 @@ def load_old(folder):
 
 
 NO_INTERVALS = {"strength_low": None, "strength_high": None}
-
-
-def change_json(folder, **changes):
-    whole = json.loads((folder / "network.json").read_text())
-    (folder / "network.json").write_text(json.dumps(whole | changes))
-    sign(folder)
-
-
-def sign(folder):
-    """Give changed files the digest that belongs to them: what is refused then is what they say."""
-    whole = json.loads((folder / "network.json").read_text())
-    digest = _digest(whole, (folder / "omega.safetensors").read_bytes())
-    (folder / "network.json").write_text(json.dumps(whole | {"digest": digest}))
-
-
-def change_arrays(folder, **changes):
-    arrays = load_file(folder / "omega.safetensors") | changes
-    save_file(
-        {name: np.ascontiguousarray(a) for name, a in arrays.items() if a is not None},
-        folder / "omega.safetensors",
-    )
-    sign(folder)
 
 
 def refused(folder, words):

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, rankdata
 
-from gpmnet.table import centred_indicators, load_table, normal_scores
-from gpmnet.table import encode
+from gpmnet.table import centred_indicators, encode, load_table, normal_scores
 from gpmnet.table.encode import break_ties, normal_quantiles, row_order, values_at_scores
 
 columns = arrays(
@@ -149,7 +148,9 @@ def test_encoded_table_keeps_the_order_of_the_variables():
 def mixed(n):
     """Columns of every encoding, with ties, a level that is pooled, and rows that are there twice."""
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"x": rng.normal(size=n).round(3), "count": rng.poisson(2, n), "few": rng.integers(0, 3, n)})
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=n).round(3), "count": rng.poisson(2, n), "few": rng.integers(0, 3, n)}
+    )
     frame["text"] = np.where(rng.random(n) < 0.03, "rare", rng.choice(["a", "b"], n))
     return pd.concat([frame, frame[: n // 4]], ignore_index=True)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpmnet.cli.options import OpenReport, Reading, TablePath, reads_table
+from gpmnet.cli.options import OpenReport, RawCsv, Reading, TablePath, reads_table
 from gpmnet.cli.report import open_page
 from gpmnet.cli.stop import check_stop, keeps
 from gpmnet.errors import CollinearWarning, InputError, quote
@@ -102,6 +102,7 @@ def fit(
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html; `gpmnet report DIR` can later.")
     ] = True,
+    raw_csv: RawCsv = False,
     open_report: OpenReport = False,
 ) -> None:
     """Learn the Markov network of a table: edges, an interactive report, and all that repeats the run."""
@@ -133,7 +134,7 @@ def fit(
         settings["options__checkpoint"] = str(checkpoint)
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
-    run(loaded, out, settings, str(table), with_report, open_report)
+    run(loaded, out, settings, str(table), with_report, open_report, raw_csv)
 
 
 def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -169,6 +170,7 @@ def run(
     source: str,
     with_report: bool = True,
     open_report: bool = False,
+    raw_csv: bool = False,
 ) -> None:
     """Fit a loaded table, write the results, and print what was found.
 
@@ -190,7 +192,7 @@ def run(
 
     def write(network: MarkovNetwork, with_report: bool = False) -> None:
         with whole_folder(out, FILES) as beside:
-            write_results(network, beside, with_report)
+            write_results(network, beside, with_report, raw_csv)
         keeps(f"{quote(out, 200)} holds the edges, without Omega and shapes")
 
     keeps(
@@ -213,11 +215,11 @@ def run(
         open_page(out / "report.html")
 
 
-def write_results(network: MarkovNetwork, folder: Path, with_report: bool) -> None:
+def write_results(network: MarkovNetwork, folder: Path, with_report: bool, raw_csv: bool = False) -> None:
     """Write all files of a result into a folder that exists."""
     from gpmnet.network.store import write_network
 
-    network.export(folder / "edges.csv")
+    network.export(folder / "edges.csv", spreadsheet_safe=not raw_csv)
     network.export(folder / "network.graphml")
     write_network(network, folder)
     if with_report:

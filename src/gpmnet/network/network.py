@@ -332,7 +332,7 @@ class MarkovNetwork(Frozen):
 
         return undirected_graph(self)
 
-    def export(self, path: str | Path, *, format: str | None = None, spreadsheet_safe: bool = False) -> Path:
+    def export(self, path: str | Path, *, format: str | None = None, spreadsheet_safe: bool = True) -> Path:
         """Write the edges for other programs, whole or not at all; the suffix chooses the format.
 
         =============  ===========  ==================================================================
@@ -353,8 +353,8 @@ class MarkovNetwork(Frozen):
         format : str, optional
             One of the formats, where the suffix does not tell.
         spreadsheet_safe : bool
-            CSV only: put an apostrophe before names that a spreadsheet would run as a formula. Off by default,
-            since other programs would take the apostrophe for a part of the name.
+            CSV only: put an apostrophe before names that a spreadsheet would run as a formula, which
+            `gpmnet.network.escape.plain_text` takes off again. False writes every name as it is.
         """
         from gpmnet.network.export import export
 

@@ -162,7 +162,8 @@ def load_table(
     na : str or sequence of str
         Spellings that mean "missing" in every column, beside the empty cell.
     **reading
-        How to read a file: separator, encoding, header, transpose, sheet.
+        How to read a file: separator, encoding, header, transpose, sheet, max_gb, max_columns; see
+        `gpmnet.table.reading.Reading`.
 
     Examples
     --------
