@@ -114,7 +114,9 @@ def test_csv_is_read_back_by_pandas(shaped, tmp_path):
 def test_csv_has_no_formula_unless_raw_text_is_asked_for(hostile, tmp_path):
     safe = hostile.export(tmp_path / "safe.csv").read_bytes().decode("utf-8")
     rows = list(csv.reader(StringIO(safe, newline="")))[1:]
-    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for row in rows for cell in row[:2])
+    assert not any(
+        cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for row in rows for cell in row[:2]
+    )
     raw = hostile.export(tmp_path / "e.csv", spreadsheet_safe=False).read_bytes().decode()
     plain = list(csv.reader(StringIO(raw, newline="")))
     for row, other in zip(rows, plain[1:], strict=True):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
-from saved_files import change_json, sign
+from tests.network.saved_files import change_json, sign
 
 from gpmnet import MarkovNetwork
 from gpmnet.errors import CollinearWarning, InputError

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from saved_files import change_arrays, change_json
+from safetensors.numpy import load_file
+from tests.network.saved_files import change_arrays, change_json
 
 from gpmnet import MarkovNetwork
 from gpmnet.errors import InputError

@@ -186,9 +186,14 @@ def load_table(
         announced = {c.name: Decided(c.kind, c.why, firm=False) for c in schema}
         schema, coded, positions = _understand(raw, announced | decided)
     if len(schema.active) < 2:
-        reasons = "; ".join(f"{quote(c.name)}: {c.why}" for c in schema.columns[:5] if not c.active)
+        left_out = [c for c in schema.columns if not c.active][:5]
+        reasons = "; ".join(f"{quote(c.name)}: {_why_left_out(c)}" for c in left_out)
         raise InputError(f"fewer than two usable columns remain ({reasons})")
     return _build(raw, schema, coded, positions)
+
+
+def _why_left_out(column: Column) -> str:
+    return column.why if column.duplicate_of is None else f"a duplicate of {quote(column.duplicate_of)}"
 
 
 def describe(source: Any, *, kinds: Mapping[Any, str] | None = None, **options: Any) -> Schema:
