@@ -39,7 +39,7 @@ from gpmnet.parameters import (
 )
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
-from gpmnet.selection import Chosen, Cutoff
+from gpmnet.selection import Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")

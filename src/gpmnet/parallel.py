@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from gpmnet.errors import InputError, quote
 
 MOST_THREADS = 64
-"""Where there are fewer processors than that, no more threads are ever started: OpenMP ends the process of who asks for too many."""
+"""Where there are fewer processors than that, no more threads are started: OpenMP ends the process of who asks too many."""
 
 Answer = TypeVar("Answer")
 

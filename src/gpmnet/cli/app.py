@@ -6,8 +6,9 @@ import errno
 import json
 import os
 import sys
+import warnings
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -80,7 +81,9 @@ def run() -> None:
         if isinstance(stream, TextIOWrapper):  # names from the data may not exist in the terminal's encoding
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _note
+            app()
     except (InputError, MissingExtraError) as error:
         _end(str(error), 2)
     except MemoryError as error:
@@ -90,6 +93,11 @@ def run() -> None:
             raise
         where = f"{quote(error.filename)}: " if error.filename else ""
         _end(f"{where}{error.strerror}", 2)
+
+
+def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as one line, without the place in the source that it comes from."""
+    typer.echo(f"gpmnet: note: {one_line(message)}", err=True)
 
 
 def _end(said: str, code: int) -> None:

@@ -41,7 +41,7 @@ def unescape(text: str) -> str:
 
 
 def spreadsheet_text(name: str) -> str:
-    """Return a name as a cell of a CSV file that no spreadsheet runs as a formula: with an apostrophe in front where one would.
+    """Return a name as a cell that no spreadsheet runs as a formula: with an apostrophe in front where one would.
 
     >>> spreadsheet_text("=1+1"), spreadsheet_text("height")
     ("'=1+1", 'height')

@@ -6,8 +6,8 @@ GraphML, GEXF and DOT
 JSON
     Every name as it is, in plain ASCII with JSON's own escapes.
 CSV
-    A name that a spreadsheet would run as a formula gets an apostrophe in front (`gpmnet.network.escape.spreadsheet_text`), unless
-    raw text is asked for; all others as in Parquet.
+    A name that a spreadsheet would run as a formula gets an apostrophe in front
+    (`gpmnet.network.escape.spreadsheet_text`), unless raw text is asked for; all others as in Parquet.
 Parquet
     Every name as it is; a lone surrogate, which UTF-8 cannot hold, becomes ``\udXXX``.
 

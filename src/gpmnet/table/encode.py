@@ -10,8 +10,8 @@ independent noise, so counts and zero-inflated columns keep their exact graph. T
 seed, the column's name and the row's position. Which rows share a value is kept beside the ranks, for whatever can do
 without the noise.
 
-Rows are put in an order that depends on nothing but what they hold (`row_order`). Whatever goes by the position of a row, noise,
-folds, samples, the last bits of sums, is thereby the same for a table whose rows or columns come in another order.
+Rows are put in an order that depends on nothing but what they hold (`row_order`). Whatever goes by the position of a row,
+noise, folds, samples, the last bits of sums, is thereby the same for a table whose rows or columns come in another order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How a file is to be read: what overrules what it shows by itself, and how much of it is unpacked at most.
 
-A few megabytes may stand for gigabytes: compressed text, repeated values in Parquet, one cell in a far corner of a sheet. How
-much it would be is told before it is unpacked, and refused where it is more than the limits say.
+A few megabytes may stand for gigabytes: compressed text, repeated values in Parquet, one cell in a far corner of a
+sheet. How much it would be is told before it is unpacked, and refused where it is more than the limits say.
 """
 
 from __future__ import annotations
