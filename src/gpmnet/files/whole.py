@@ -143,9 +143,9 @@ def _exchanged(beside: Path, out: Path, files: tuple[str, ...]) -> bool:
         there.st_dev,
     ):
         return False
-    if Path.cwd().is_relative_to(out):
-        return False
     try:
+        if Path.cwd().is_relative_to(out):
+            return False
         others = [entry for entry in os.scandir(out) if entry.name not in files and not is_place(entry.name)]
         if any(entry.is_dir(follow_symlinks=False) for entry in others):
             return False
