@@ -49,8 +49,8 @@ from gpmnet.cli import main
 from gpmnet.engines.local import {kind}
 
 def sleep(*_):
-    print("ready", flush=True)
     try:
+        print("ready", flush=True)
         time.sleep(600)
     except KeyboardInterrupt:
         {then}
