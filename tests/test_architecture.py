@@ -148,7 +148,7 @@ def test_functions_have_few_parameters():
 
 def test_import_and_help_load_nothing_heavy():
     code = (
-        "import sys, gpmnet, gpmnet.cli.main;"
+        "import sys, gpmnet, gpmnet.cli.app;"
         "heavy = {'numpy', 'pandas', 'torch', 'scipy', 'sklearn', 'narwhals', 'matplotlib'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

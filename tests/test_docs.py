@@ -9,7 +9,7 @@ import pytest
 from typer.main import get_command
 
 import gpmnet
-from gpmnet.cli.main import app
+from gpmnet.cli.app import app
 
 PACKAGE = Path(gpmnet.__file__).parent
 ROOT = Path(__file__).parents[1]

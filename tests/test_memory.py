@@ -1,8 +1,11 @@
-"""Free memory under the limits of control groups, from fake file trees."""
+"""Free memory under the limits of control groups, from fake file trees; and memory that the system refuses."""
 
+import numpy as np
 import pytest
+import torch
 
-from gpmnet.memory import available_bytes, group_bytes
+from gpmnet.errors import OutOfMemoryError
+from gpmnet.memory import available_bytes, group_bytes, refusals_told
 
 
 @pytest.fixture
@@ -56,3 +59,15 @@ def test_the_smaller_of_machine_and_group(monkeypatch):
     assert available_bytes("cpu") == 17
     monkeypatch.setattr("gpmnet.memory.group_bytes", lambda: None)
     assert available_bytes("cpu") > 17
+
+
+def test_memory_that_is_refused_is_one_error_with_one_line():
+    for ask in (lambda: torch.empty(1 << 50), lambda: np.empty(1 << 55), lambda: bytearray(1 << 60)):
+        with (
+            pytest.raises(OutOfMemoryError, match=r"the system refused .*; take fewer columns") as caught,
+            refusals_told(),
+        ):
+            ask()
+        assert "\n" not in str(caught.value)
+    with pytest.raises(RuntimeError, match="another"), refusals_told():
+        raise RuntimeError("another error stays what it is")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
 
 from gpmnet.errors import InputError, quote, with_article
 
@@ -61,3 +64,14 @@ def check_ridges(owner: object, field: str) -> None:
     good = isinstance(value, tuple) and len(value) > 0
     if not good or not all(isinstance(v, Real) and 0 < float(v) < math.inf for v in value):
         raise InputError(f"{word_of(owner)}: {field} must be a tuple of positive numbers; got {quote(value)}")
+
+
+def as_path(value: Any, what: str) -> Path:
+    """Return what must be a path: a text, or an object that stands for one.
+
+    >>> as_path("results", "the folder").name
+    'results'
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(f"{what} must be a path; got {quote(value)} ({type(value).__name__})")
+    return Path(value)

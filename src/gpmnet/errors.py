@@ -31,6 +31,10 @@ class ComputationError(GpmnetError, ArithmeticError):
     """A computation broke down on usable input; the message says where and what to try."""
 
 
+class OutOfMemoryError(GpmnetError, MemoryError):
+    """The system refused memory; the message says how much was asked for, and what to try."""
+
+
 class MissingExtraError(GpmnetError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 

@@ -18,19 +18,28 @@ from sklearn.exceptions import ConvergenceWarning
 from gpmnet import __version__
 from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines import ENGINES
-from gpmnet.engines.base import Description, Engine, Found, Problem, check_fits, looked_at
+from gpmnet.engines.base import Engine, Found, Problem, check_fits, looked_at
 from gpmnet.engines.decide import cautions_of, decide
 from gpmnet.errors import CollinearWarning, InputError, quote, with_article
+from gpmnet.memory import refusals_told
 from gpmnet.network import Facts, MarkovNetwork, Origin
-from gpmnet.network.build import build_network, joint_findings, shown_edges
+from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.parallel import check_n_jobs, limited_threads
-from gpmnet.parameters import check_device, least_strength, name_pairs, name_tiers, seed_of, share
+from gpmnet.parameters import (
+    check_callables,
+    check_device,
+    least_strength,
+    name_pairs,
+    name_tiers,
+    seed_of,
+    share,
+)
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
-from gpmnet.selection import Chosen, Cutoff
+from gpmnet.selection import Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
@@ -187,7 +196,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         kinds : dict, optional
             Kinds of columns that overrule the inferred ones.
         progress : callable, optional
-            Called with (phase, done, total, note); see `gpmnet.progress.Progress`.
+            Called with (phase, done, total, note); see `gpmnet.progress.Progress`. An error that it raises ends the fit.
         origin : Origin, optional
             Where the table comes from, for the network's facts.
         on_edges : callable, optional
@@ -196,6 +205,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """
         cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
         check_device(self.device)
+        check_callables(progress=progress, on_edges=on_edges)
         seed = seed_of(self.random_state)
         self._check(engine, origin)
         clock = [time.perf_counter()]
@@ -206,13 +216,13 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         problem, skipped = self._problem(table, engine, cutoff, seed, progress or silent)
         facts = self._facts(table, engine, seed, origin)
         clock.append(time.perf_counter())
-        with limited_threads(n_jobs):
+        with refusals_told(), limited_threads(n_jobs):
             found = engine.fit(problem)
             clock.append(time.perf_counter())
             chosen = decide(found, problem, cutoff)
             said = cutoff if engine.own_rule is None else None
             if on_edges is not None:
-                on_edges(_edges_alone(table, found, chosen, said, facts))
+                on_edges(edges_alone(table, found, chosen, said, facts))
             joint = found.joint(chosen.is_edge)
             clock.append(time.perf_counter())
             shown = shown_edges(problem.d, chosen, found.strength)
@@ -382,16 +392,6 @@ def fit(table: Any, **options: Any) -> MarkovNetwork:
     kinds = options.pop("kinds", None)
     network: MarkovNetwork = GPM(**options).fit(table, kinds=kinds).network_
     return network
-
-
-def _edges_alone(
-    table: Table, found: Found, chosen: Chosen, cutoff: Cutoff | None, facts: Facts
-) -> MarkovNetwork:
-    """Return the network before Omega is known, which says so."""
-    cautions = (*cautions_of(found.stops, table.names), "Omega and the shapes of the edges are not there yet")
-    nothing = Description.nothing(len(found.first), len(table.names))
-    shown = np.empty(0, dtype=np.intp)
-    return build_network(table, found, chosen, nothing, shown, cutoff, replace(facts, warnings=cautions))[0]
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+
+from gpmnet.errors import OutOfMemoryError
+
+# torch has no type of its own for memory that a CPU refuses.
+_REFUSED = re.compile(r"can't allocate memory|out of memory|std::bad_alloc", re.IGNORECASE)
+_ASKED = re.compile(r"([0-9.]+ ?(?:bytes|[KMGT]iB))")
 
 _FILES = {  # limit, usage, and what of the usage the kernel gives back when asked
     "v2": ("memory.max", "memory.current", "inactive_file"),
@@ -21,6 +30,23 @@ def available_bytes(device: str) -> int:
     free = int(psutil.virtual_memory().available)
     limit = group_bytes()
     return free if limit is None else min(free, limit)
+
+
+@contextmanager
+def refusals_told() -> Iterator[None]:
+    """Turn whatever NumPy and torch raise where the system refuses memory into one error with one line."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, OutOfMemoryError) or not (
+            isinstance(error, MemoryError) or _REFUSED.search(str(error))
+        ):
+            raise
+        asked = _ASKED.search(str(error))
+        much = asked[1] if asked else "more memory"
+        raise OutOfMemoryError(
+            f"the system refused {much}; take fewer columns or rows, or give the process more"
+        ) from error
 
 
 def group_bytes(root: Path = Path("/")) -> int | None:

@@ -19,13 +19,20 @@ from typing import Any, TypeVar
 
 from gpmnet.errors import InputError, quote
 
+MOST_THREADS = 64
+"""Where there are fewer processors than that, no more threads are started: OpenMP ends the process of who asks too many."""
+
 Answer = TypeVar("Answer")
 
 _threads: ContextVar[int] = ContextVar("threads", default=1)
 
 
 def check_n_jobs(n_jobs: Any) -> int | None:
-    """Return a number of threads, None where the user leaves it alone; -1 means all processors."""
+    """Return a number of threads, None where the user leaves it alone; -1 means all processors.
+
+    >>> check_n_jobs(10**9) <= max(os.cpu_count() or 1, MOST_THREADS)
+    True
+    """
     if n_jobs is None:
         return None
     whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
@@ -33,7 +40,8 @@ def check_n_jobs(n_jobs: Any) -> int | None:
         raise InputError(
             f"n_jobs must be a positive number of threads, -1 for all, or None; got {quote(n_jobs)}"
         )
-    return int(n_jobs) if n_jobs > 0 else os.cpu_count() or 1
+    processors = os.cpu_count() or 1
+    return min(int(n_jobs), max(processors, MOST_THREADS)) if n_jobs > 0 else processors
 
 
 @contextmanager

@@ -52,6 +52,13 @@ def check_device(device: Any) -> None:
         raise InputError(f"device={quote(device)}, but torch finds {torch.cuda.device_count()} CUDA devices")
 
 
+def check_callables(**given: Any) -> None:
+    """Raise unless parameters are functions, or None."""
+    for name, value in given.items():
+        if value is not None and not callable(value):
+            raise InputError(f"{name} must be a function; got {quote(value)}")
+
+
 def seed_of(random_state: Any) -> int:
     """Return a seed: a whole number as it is, else one drawn from a source of random numbers.
 
@@ -59,6 +66,8 @@ def seed_of(random_state: Any) -> int:
     3
     """
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**63:
+            raise InputError(f"random_state must be from 0 to 2^63 - 1; got {quote(random_state)}")
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))

@@ -71,7 +71,7 @@ def test_plot_prints_what_it_wrote(gpmnet, tmp_path):
             ["run", "fig1", "-o", "{out}", "--jobs", "0", "--methods", "npn"],
             "--jobs must be at least 1, got 0",
         ),
-        (["run", "fig1", "-o", "{file}"], "is a file; -o needs a folder"),
+        (["run", "fig1", "-o", "{file}"], "is a file; a folder is needed"),
         (["run", "tables", "-o", "{out}", "--tables", "nowhere"], "no such folder: 'nowhere'"),
         (["run", "honest", "-o", "{out}", "--methods", "npn"], "npn gives no p-values of pairs"),
         (

@@ -43,7 +43,7 @@ def test_fit_writes_everything_and_says_what_it_found(table, tmp_path):
         "run.json",
     ]
     edges = pd.read_csv(out / "edges.csv")
-    assert edges[["source", "target"]].to_numpy().tolist() == [["a", "=b,1"]]
+    assert edges[["source", "target"]].to_numpy().tolist() == [["a", "'=b,1"]]
     assert f"report: {out / 'report.html'}" in done.stdout
     network = MarkovNetwork.load(out)
     assert network.neighbors("a") == ("=b,1",)
@@ -60,9 +60,10 @@ def test_fit_writes_everything_and_says_what_it_found(table, tmp_path):
 
 
 def test_fit_without_a_report(table, tmp_path):
-    done = gpmnet("fit", table, "-o", tmp_path / "out", "--no-report")
+    done = gpmnet("fit", table, "-o", tmp_path / "out", "--no-report", "--raw-csv")
     assert done.returncode == 0, done.stderr
     assert "report.html" not in done.stdout
+    assert pd.read_csv(tmp_path / "out" / "edges.csv")["target"].tolist() == ["=b,1"]
     assert not (tmp_path / "out" / "report.html").exists()
     refused = gpmnet("fit", table, "-o", tmp_path / "other", "--no-report", "--open")
     assert (refused.returncode, refused.stderr) == (

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from gpmnet import MarkovNetwork
@@ -58,3 +60,15 @@ def test_groups_of_near_copies_can_be_one_node(gpmnet, tmp_path):
     assert "(group of 2)" not in page
     assert gpmnet("report", tmp_path, "--merge-groups")[0] == 0
     assert "&lt;a&gt; (group of 2)" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_what_an_older_format_cannot_tell_is_a_note_of_one_line(gpmnet, folder):
+    whole = json.loads((folder / "network.json").read_text())
+    del whole["digest"]
+    (folder / "network.json").write_text(json.dumps(whole | {"version": 5}))
+    code, _, err = gpmnet("report", folder)
+    assert code == 0
+    assert err.startswith("gpmnet: note: ")
+    assert "without a digest" in err
+    assert err.count("\n") == 1

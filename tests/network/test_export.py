@@ -15,7 +15,7 @@ from gpmnet.directed.cpdag import CPDAG
 from gpmnet.directed.directions import Directions, MoralEdge
 from gpmnet.errors import InputError
 from gpmnet.network import DENSE_UP_TO, MarkovNetwork, Pairs
-from gpmnet.network.escape import escape, unescape
+from gpmnet.network.escape import escape, plain_text, spreadsheet_text, unescape
 
 ALLOWED = re.compile("[\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -96,7 +96,7 @@ def test_dot_is_parsed_by_pydot(hostile, tmp_path):
 
 
 def test_csv_is_read_back(hostile, tmp_path):
-    path = hostile.export(tmp_path / "edges.csv")
+    path = hostile.export(tmp_path / "edges.csv", spreadsheet_safe=False)
     rows = list(csv.reader(StringIO(path.read_bytes().decode("utf-8"), newline="")))
     assert rows[0] == list(hostile.edges.columns)
     assert [row[:2] for row in rows[1:]] == [
@@ -111,14 +111,23 @@ def test_csv_is_read_back_by_pandas(shaped, tmp_path):
     pd.testing.assert_frame_equal(back, shaped.edges, check_dtype=False)
 
 
-def test_spreadsheet_safe_csv_has_no_formula_and_changes_nothing_else(hostile, tmp_path):
-    safe = hostile.export(tmp_path / "safe.csv", spreadsheet_safe=True).read_bytes().decode("utf-8")
+def test_csv_has_no_formula_unless_raw_text_is_asked_for(hostile, tmp_path):
+    safe = hostile.export(tmp_path / "safe.csv").read_bytes().decode("utf-8")
     rows = list(csv.reader(StringIO(safe, newline="")))[1:]
-    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row[:2])
-    plain = list(csv.reader(StringIO((hostile.export(tmp_path / "e.csv")).read_bytes().decode(), newline="")))
+    assert not any(
+        cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for row in rows for cell in row[:2]
+    )
+    raw = hostile.export(tmp_path / "e.csv", spreadsheet_safe=False).read_bytes().decode()
+    plain = list(csv.reader(StringIO(raw, newline="")))
     for row, other in zip(rows, plain[1:], strict=True):
-        assert [cell.removeprefix("'") for cell in row] == other
+        assert [plain_text(cell) for cell in row[:2]] + row[2:] == other
     assert "'=1+1" in {row[0] for row in rows}
+
+
+@given(st.text(st.sampled_from("'=+-@\t\r\nab\uff1d")))
+def test_a_name_is_found_again_behind_its_cell(name):
+    assert plain_text(spreadsheet_text(name)) == name
+    assert not spreadsheet_text(name).startswith(tuple("=+-@\t\r\n\uff1d"))
 
 
 def test_parquet_is_read_back(hostile, tmp_path):
@@ -136,7 +145,8 @@ def test_adjacency_is_read_back(hostile, tmp_path, suffix):
         assert tuple(json.loads(bytes(np.load(path)["names"]))) == hostile.names
     elif suffix == "csv":
         rows = list(csv.reader(StringIO(path.read_bytes().decode("utf-8"), newline="")))
-        assert rows[0][1:] == [row[0] for row in rows[1:]] == expected
+        assert rows[0][1:] == [row[0] for row in rows[1:]]
+        assert [plain_text(cell) for cell in rows[0][1:]] == expected
         matrix = np.array([row[1:] for row in rows[1:]], dtype=int)
     np.testing.assert_array_equal(_parquet_matrix(path) if suffix == "parquet" else matrix, hostile.adjacency)
 
@@ -163,7 +173,6 @@ def test_large_adjacency_is_sparse_only(tmp_path):
         ("net", {}, "suffix"),
         ("net.csv", {"format": "nope"}, "format='nope'"),
         ("net.dot", {"format": "edges"}, r"\.csv or \.parquet"),
-        ("net.json", {"spreadsheet_safe": True}, "csv only"),
     ],
 )
 def test_unknown_formats_are_refused(hostile, tmp_path, name, options, words):
@@ -181,7 +190,7 @@ def test_a_failed_export_leaves_the_old_file(hostile, tmp_path, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setitem(__import__("gpmnet.network.export", fromlist=["x"])._WRITERS, "edges", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match=r"net.csv' cannot be written: disk full$"):
         hostile.export(path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["net.csv"]

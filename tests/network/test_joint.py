@@ -7,6 +7,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
+from tests.network.saved_files import change_json, sign
 
 from gpmnet import MarkovNetwork
 from gpmnet.errors import CollinearWarning, InputError
@@ -118,6 +119,7 @@ def test_groups_and_findings_are_saved_and_files_without_them_open(net, tmp_path
     whole = json.loads((tmp_path / "network.json").read_text())
     del whole["groups"], whole["joint_findings"]
     (tmp_path / "network.json").write_text(json.dumps(whole))
+    sign(tmp_path)
     old = MarkovNetwork.load(tmp_path)
     assert (old.groups, old.joint_findings) == ((), ())
 
@@ -138,8 +140,7 @@ def test_groups_and_findings_are_saved_and_files_without_them_open(net, tmp_path
 )
 def test_damaged_groups_are_refused_in_one_line(net, tmp_path, damage):
     net.save(tmp_path)
-    whole = json.loads((tmp_path / "network.json").read_text()) | damage
-    (tmp_path / "network.json").write_text(json.dumps(whole))
+    change_json(tmp_path, **damage)
     with pytest.raises(InputError, match="holds a damaged network: ") as error:
         MarkovNetwork.load(tmp_path)
     assert "\n" not in str(error.value)

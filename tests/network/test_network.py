@@ -72,3 +72,20 @@ def test_unknown_names_and_impossible_questions():
         net.neighbors("z")
     with pytest.raises(InputError, match="different variables"):
         net.separates("a", "b", given=["a"])
+
+
+@pytest.mark.parametrize(
+    "given", [[[0, 1], [1]], None, 5, "ab", [[0, 1, 0], [1, 0, 0]], np.zeros((2, 2, 2))], ids=str
+)
+def test_what_is_no_square_matrix_is_refused(given):
+    with pytest.raises(InputError, match="the adjacency matrix") as caught:
+        MarkovNetwork.from_adjacency(("a", "b"), given)
+    assert "\n" not in str(caught.value)
+    if given is not None:
+        with pytest.raises(InputError, match="the matrix of weights"):
+            MarkovNetwork.from_adjacency(("a", "b"), [[0, 1], [1, 0]], weights=given)
+
+
+def test_weights_may_be_lists():
+    net = MarkovNetwork.from_adjacency(("a", "b"), [[0, 1], [1, 0]], weights=[[0, 3], [3, 0]])
+    assert net.edges["omega"].tolist() == [3.0]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
+from tests.network.saved_files import change_arrays, change_json
 
 from gpmnet import MarkovNetwork
 from gpmnet.errors import InputError
@@ -130,9 +131,9 @@ def test_the_first_format_is_still_read(shaped, tmp_path):
     change_arrays(tmp_path, **NO_INTERVALS)
     whole = json.loads((tmp_path / "network.json").read_text())
     (tmp_path / "network.json").write_text(
-        json.dumps({k: v for k, v in whole.items() if k not in ("axes", "facts", "cutoff")})
+        json.dumps({k: v for k, v in whole.items() if k not in ("axes", "facts", "cutoff", "digest")})
     )
-    assert_same(net, MarkovNetwork.load(tmp_path))
+    assert_same(net, load_old(tmp_path))
 
 
 @pytest.mark.parametrize("cutoff", [Cutoff(0.1), Cutoff(0.01, "p"), None])
@@ -161,7 +162,7 @@ def test_the_second_format_is_still_read(shaped, tmp_path, cutoff):
     del whole["facts"], whole["cutoff"]
     (tmp_path / "network.json").write_text(json.dumps(whole | {"version": 2, "fdr": net.fdr, "about": about}))
     change_arrays(tmp_path, **NO_INTERVALS)
-    assert_same(net, MarkovNetwork.load(tmp_path))
+    assert_same(net, load_old(tmp_path))
 
 
 def test_the_third_format_is_still_read(shaped, tmp_path):
@@ -172,7 +173,7 @@ def test_the_third_format_is_still_read(shaped, tmp_path):
     (tmp_path / "network.json").write_text(json.dumps(whole | {"version": 3}))
     refused(tmp_path, "its arrays are not those of a network")  # what it has not must not be there
     change_arrays(tmp_path, **NO_INTERVALS)
-    assert_same(shaped, MarkovNetwork.load(tmp_path))
+    assert_same(shaped, load_old(tmp_path))
 
 
 def test_damage_in_older_formats_is_refused(shaped, tmp_path):
@@ -182,20 +183,12 @@ def test_damage_in_older_formats_is_refused(shaped, tmp_path):
         refused(tmp_path, "holds a damaged network")
 
 
+def load_old(folder):
+    with pytest.warns(UserWarning, match="without a digest"):
+        return MarkovNetwork.load(folder)
+
+
 NO_INTERVALS = {"strength_low": None, "strength_high": None}
-
-
-def change_json(folder, **changes):
-    whole = json.loads((folder / "network.json").read_text())
-    (folder / "network.json").write_text(json.dumps(whole | changes))
-
-
-def change_arrays(folder, **changes):
-    arrays = load_file(folder / "omega.safetensors") | changes
-    save_file(
-        {name: np.ascontiguousarray(a) for name, a in arrays.items() if a is not None},
-        folder / "omega.safetensors",
-    )
 
 
 def refused(folder, words):
@@ -215,8 +208,8 @@ def refused(folder, words):
         ("network.json", lambda b: b"[" * 200_000, "damaged"),
         ("network.json", lambda b: b'{"format": ' + b"9" * 10_000 + b"}", "damaged"),
         ("network.json", lambda b: b.replace(b"gpmnet-network", b"other"), "not a gpmnet network"),
-        ("network.json", lambda b: b.replace(b'"version": 5', b'"version": 99'), "format '99'"),
-        ("network.json", lambda b: b.replace(b'"version": 5', b'"version": [3]'), "format"),
+        ("network.json", lambda b: b.replace(b'"version": 6', b'"version": 99'), "format '99'"),
+        ("network.json", lambda b: b.replace(b'"version": 6', b'"version": [3]'), "format"),
         ("network.json", lambda b: b'["a"]', "not a gpmnet network"),
         ("omega.safetensors", lambda b: b[:-4], "damaged"),
         ("omega.safetensors", lambda b: b[:5], "damaged"),
@@ -357,3 +350,36 @@ def test_nothing_there(tmp_path, shaped):
     shaped.save(tmp_path)
     (tmp_path / "omega.safetensors").unlink()
     refused(tmp_path, "omega.safetensors")
+
+
+def test_any_changed_byte_of_the_arrays_is_noticed(shaped, tmp_path):
+    shaped.save(tmp_path)
+    path = tmp_path / "omega.safetensors"
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        refused(tmp_path, "holds a damaged network")
+    path.write_bytes(whole)
+    MarkovNetwork.load(tmp_path)
+
+
+def test_shuffled_names_and_files_of_two_networks_are_noticed(shaped, hostile, tmp_path):
+    shaped.save(tmp_path / "a")
+    whole = json.loads((tmp_path / "a" / "network.json").read_text())
+    names = whole["names"]
+    for at in range(1, len(names)):
+        turned = names[at:] + names[:at]
+        (tmp_path / "a" / "network.json").write_text(json.dumps(whole | {"names": turned}))
+        refused(tmp_path / "a", "not as they were written together")
+    (tmp_path / "a" / "network.json").write_text(json.dumps(whole))  # other spaces say the same
+    assert MarkovNetwork.load(tmp_path / "a").names == shaped.names
+    del whole["digest"]
+    (tmp_path / "a" / "network.json").write_text(json.dumps(whole))
+    refused(tmp_path / "a", "digest differs")
+
+
+@pytest.mark.parametrize("given", [None, 3, b"folder"])
+def test_what_is_no_path_is_refused(shaped, given):
+    for act in (MarkovNetwork.load, shaped.save):
+        with pytest.raises(InputError, match="the folder of a network must be a path"):
+            act(given)

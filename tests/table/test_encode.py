@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, rankdata
 
-from gpmnet.table import centred_indicators, load_table, normal_scores
-from gpmnet.table.encode import normal_quantiles, ranks_and_ties, values_at_scores
+from gpmnet.table import centred_indicators, encode, load_table, normal_scores
+from gpmnet.table.encode import break_ties, normal_quantiles, row_order, values_at_scores
 
 columns = arrays(
     np.float64, st.tuples(st.integers(2, 40), st.integers(1, 5)), elements=st.floats(-1e6, 1e6, width=32)
@@ -16,6 +16,12 @@ columns = arrays(
 
 def names(k):
     return tuple(f"x{i}" for i in range(k))
+
+
+def ranks_and_ties(values, named, seed=0, columns_per_block=512):
+    ranks, tied, groups = encode.ranks_and_ties(values, columns_per_block)
+    break_ties(ranks, tied, groups, named, seed, columns_per_block)
+    return ranks, tied, groups
 
 
 def scores_of(values, named, seed=0, columns_per_block=512):
@@ -134,9 +140,60 @@ def test_encoded_table_keeps_the_order_of_the_variables():
     )
     encoded = load_table(values).encode()
     assert encoded.is_discrete.tolist() == [True, False, True, False]
-    np.testing.assert_array_equal(encoded.codes, values[:, [0, 2]])
+    np.testing.assert_array_equal(encoded.codes, values[encoded.rows][:, [0, 2]])
     assert encoded.n_levels.tolist() == [3, 2]
-    assert np.corrcoef(encoded.scores[:, 1], values[:, 3])[0, 1] > 0.98
+    assert np.corrcoef(encoded.scores[:, 1], values[encoded.rows, 3])[0, 1] > 0.98
+
+
+def mixed(n):
+    """Columns of every encoding, with ties, a level that is pooled, and rows that are there twice."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=n).round(3), "count": rng.poisson(2, n), "few": rng.integers(0, 3, n)}
+    )
+    frame["text"] = np.where(rng.random(n) < 0.03, "rare", rng.choice(["a", "b"], n))
+    return pd.concat([frame, frame[: n // 4]], ignore_index=True)
+
+
+def test_rows_and_columns_in_another_order_are_encoded_alike():
+    frame = mixed(300)
+    kinds = {"count": "continuous", "few": "discrete"}
+    one = load_table(frame, kinds=kinds).encode(5)
+    assert not np.array_equal(one.rows, np.arange(len(frame)))
+    order = np.random.default_rng(2).permutation(len(frame))
+    other = load_table(frame.iloc[order], kinds=kinds).encode(5)
+    for name in ("ranks", "codes", "fine_codes", "tied", "groups"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(frame.to_numpy()[one.rows], frame.to_numpy()[order][other.rows])
+    turned = load_table(frame[frame.columns[::-1]], kinds=kinds).encode(5)
+    np.testing.assert_array_equal(turned.ranks[:, ::-1], one.ranks)
+    np.testing.assert_array_equal(turned.codes[:, ::-1], one.codes)
+
+
+def test_monotone_maps_of_columns_change_nothing():
+    frame = mixed(200)
+    mapped = frame.assign(x=np.exp(frame["x"]), count=frame["count"] ** 3)
+    kinds = {"count": "continuous"}
+    one, other = (load_table(f, kinds=kinds).encode(0) for f in (frame, mapped))
+    np.testing.assert_array_equal(one.rows, other.rows)
+    np.testing.assert_array_equal(one.ranks, other.ranks)
+
+
+@given(st.integers(1, 60), st.integers(1, 3), st.integers(0, 2**32 - 1))
+def test_the_order_of_rows_is_that_of_their_contents(n, levels, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, levels, (n, 3)).astype(np.int32)
+    shuffled = values[rng.permutation(n)]
+    one, other = (row_order([(names(3), v)], n) for v in (values, shuffled))
+    assert sorted(one) == list(range(n))
+    np.testing.assert_array_equal(values[one], shuffled[other])
+
+
+def test_the_order_of_rows_says_nothing_about_their_values():
+    values = np.random.default_rng(0).permutation(20_000).astype(np.int32)
+    placed = values[row_order([(("x",), values[:, None])], len(values))]
+    assert abs(np.corrcoef(placed, np.arange(len(placed)))[0, 1]) < 4 / len(placed) ** 0.5
+    assert abs(np.corrcoef(placed[1:], placed[:-1])[0, 1]) < 4 / len(placed) ** 0.5
 
 
 def test_ties_are_told_by_the_numbers_of_the_distinct_values():
@@ -165,5 +222,5 @@ def test_some_rows_are_ranked_as_a_table_of_their_own():
     np.testing.assert_array_equal(some.codes, encoded.codes[rows])
     np.testing.assert_array_equal(some.fine_codes, encoded.fine_codes[rows])
     # Groups are numbered without gaps, in the order of the values.
-    values = frame["tied"].to_numpy()[rows]
+    values = frame["tied"].to_numpy()[encoded.rows[rows]]
     np.testing.assert_array_equal(some.groups[:, 0], np.unique(values, return_inverse=True)[1])

@@ -21,6 +21,7 @@ def learned_of():
 
     def _learned(frame, make, kinds=None, n_folds=2):
         encoded = load_table(frame, kinds=kinds).encode(0)
+        encoded = encoded.take(np.argsort(encoded.rows))  # as the frame has them
         features = build_features(encoded, feature_functions(3), "cpu", torch.float64)
         test = BoundTest(DoubleResidual(), Designs(features, DesignOptions()))
         codes, scores = torch.as_tensor(encoded.codes.astype(np.int64)), torch.as_tensor(encoded.scores)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpmnet.cli.stop import keeps
 from gpmnet.errors import InputError, quote
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def run(
     from gpmnet.bench import Filters, Limits, run_cells, select
     from gpmnet.cli.options import parse_list
     from gpmnet.cli.progress import CellProgress
+    from gpmnet.files import check_writable
 
     filters = Filters(
         methods=tuple(parse_list(methods)),
@@ -85,11 +87,11 @@ def run(
         fdr=fdr,
     )
     limits = Limits(max_seconds, max_memory_gb)
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{quote(out)} is a file; -o needs a folder")
+    check_writable(out)
     cells, remarks = select(name, filters, tables)
     for remark in remarks:
         typer.echo(f"note: {remark}", err=True)
+    keeps(f"finished cells have their rows in {quote(out, 200)}; the same command goes on from there")
     with CellProgress() as progress:
         ran = run_cells(cells, out, limits=limits, jobs=jobs, retry=retry, watcher=progress)
     typer.echo(_closing(len(cells), ran, _states(out, {cell.key for cell in cells}), out))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpmnet.cli.fit import progress_bar, read_pairs, read_tiers
-from gpmnet.cli.options import Reading, TablePath, reads_table
+from gpmnet.cli.options import RawCsv, Reading, TablePath, reads_table
 from gpmnet.errors import InputError, UnknownColumnError, quote, quote_all
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def causal(
             help="CSV, a line a group of columns, earliest first: no effect is in an earlier line than a cause.",
         ),
     ] = None,
+    raw_csv: RawCsv = False,
 ) -> None:
     """Find directions inside a saved network: the class of directed graphs that fit the table it was learned from."""
     from gpmnet.network import MarkovNetwork
@@ -78,26 +79,28 @@ def causal(
     knowledge = _knowledge(loaded, require, forbid, tiers)
     found = _search(method, loaded, network, {"alpha": alpha, "score": score}, knowledge)
     out = folder if out is None else out
-    names = write(found.graph, out, method)
+    names = write(found.graph, out, method, raw_csv)
     _show(found, network, names[1])
     typer.echo(f"results: {out}{os.sep} ({', '.join(names)})")
 
 
-def write(graph: CPDAG, out: Path, method: str) -> tuple[str, str]:
+def write(graph: CPDAG, out: Path, method: str, raw_csv: bool = False) -> tuple[str, str]:
     """Write the class and its arrows into a folder, whole or not at all, and return the names of the files.
 
     The method is in the names: what another method found stays beside it.
     """
     from gpmnet.files import whole_folder
+    from gpmnet.network.escape import spreadsheet_text
 
+    text = str if raw_csv else spreadsheet_text
     names = f"cpdag_{method}.json", f"arcs_{method}.csv"
     with whole_folder(out, names) as beside:
         graph.save(beside / names[0])
         with (beside / names[1]).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["from", "to", "kind"])
-            writer.writerows([(*arc, "compelled") for arc in graph.compelled])
-            writer.writerows([(*edge, "reversible") for edge in graph.reversible])
+            for kind, pairs in (("compelled", graph.compelled), ("reversible", graph.reversible)):
+                writer.writerows([(text(one), text(other), kind) for one, other in pairs])
     return names
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpmnet.cli.options import OpenReport, Reading, TablePath, reads_table
+from gpmnet.cli.options import OpenReport, RawCsv, Reading, TablePath, reads_table
 from gpmnet.cli.report import open_page
+from gpmnet.cli.stop import check_stop, keeps
 from gpmnet.errors import CollinearWarning, InputError, quote
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def fit(
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html; `gpmnet report DIR` can later.")
     ] = True,
+    raw_csv: RawCsv = False,
     open_report: OpenReport = False,
 ) -> None:
     """Learn the Markov network of a table: edges, an interactive report, and all that repeats the run."""
@@ -134,7 +136,7 @@ def fit(
         settings["options__checkpoint"] = str(checkpoint)
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
-    run(loaded, out, settings, str(table), with_report, open_report)
+    run(loaded, out, settings, str(table), with_report, open_report, raw_csv)
 
 
 def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -170,6 +172,7 @@ def run(
     source: str,
     with_report: bool = True,
     open_report: bool = False,
+    raw_csv: bool = False,
 ) -> None:
     """Fit a loaded table, write the results, and print what was found.
 
@@ -182,25 +185,29 @@ def run(
 
     from gpmnet.cli.show import show_network
     from gpmnet.estimator import GPM
-    from gpmnet.files import whole_folder
+    from gpmnet.files import claimed, whole_folder
     from gpmnet.network import Origin
 
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{quote(out)} is a file; -o needs a folder")
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
     model = GPM().set_params(**settings)
     origin = Origin(source, tuple(sys.argv[1:]), begun)
 
     def write(network: MarkovNetwork, with_report: bool = False) -> None:
         with whole_folder(out, FILES) as beside:
-            write_results(network, beside, with_report)
+            write_results(network, beside, with_report, raw_csv)
+        keeps(f"{quote(out, 200)} holds the edges, without Omega and shapes")
 
-    with progress_bar() as progress, warnings.catch_warnings():
-        for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
-            warnings.simplefilter("ignore", said)
-        model.fit(table, progress=progress, origin=origin, on_edges=write)
-    network = model.network_
-    write(network, with_report)
+    keeps(
+        f"what {quote(out, 200)} held before is still there" if os.path.exists(out) else "nothing was written"
+    )
+    with claimed(out):
+        with progress_bar() as progress, warnings.catch_warnings():
+            for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
+                warnings.simplefilter("ignore", said)
+            model.fit(table, progress=progress, origin=origin, on_edges=write)
+        network = model.network_
+        write(network, with_report)
+        keeps(f"the results in {quote(out, 200)} are complete")
     show_network(network, table.schema)
     written = [name for name in FILES if with_report or name != "report.html"]
     typer.echo(f"results: {out}{os.sep} ({', '.join(written)})")
@@ -210,11 +217,11 @@ def run(
         open_page(out / "report.html")
 
 
-def write_results(network: MarkovNetwork, folder: Path, with_report: bool) -> None:
+def write_results(network: MarkovNetwork, folder: Path, with_report: bool, raw_csv: bool = False) -> None:
     """Write all files of a result into a folder that exists."""
     from gpmnet.network.store import write_network
 
-    network.export(folder / "edges.csv")
+    network.export(folder / "edges.csv", spreadsheet_safe=not raw_csv)
     network.export(folder / "network.graphml")
     write_network(network, folder)
     if with_report:
@@ -271,6 +278,7 @@ def progress_bar() -> Iterator[Progress]:
         tasks: dict[str, Any] = {}
 
         def update(phase: str, done: int, total: int, note: str = "") -> None:
+            check_stop()
             if phase not in tasks:
                 tasks[phase] = bar.add_task(phase, total=total)
             text = f"{phase} ({note})" if note else phase

@@ -39,6 +39,20 @@ Header = Annotated[
 Sheet = Annotated[
     str | None, typer.Option(help="Sheet of an .xlsx file by its name; the first unless given.")
 ]
+MaxGb = Annotated[
+    float | None,
+    typer.Option(
+        help="Refuse a file that unpacks to more gigabytes. [default: 4, and a hundred times the file]"
+    ),
+]
+MaxColumns = Annotated[int, typer.Option(help="Refuse a file with more columns.")]
+RawCsv = Annotated[
+    bool,
+    typer.Option(
+        "--raw-csv",
+        help="Names in CSV results as they are; else those that a spreadsheet would run as a formula get an apostrophe.",
+    ),
+]
 OpenReport = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -54,6 +68,8 @@ class Reading:
     encoding: TextEncoding = None
     header: Header = None
     sheet: Sheet = None
+    max_gb: MaxGb = None
+    max_columns: MaxColumns = 200_000
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `gpmnet.table.load_table` and `describe`."""

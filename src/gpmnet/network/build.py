@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.sparse import csr_array
 
 from gpmnet.columns.functions import GRID
 from gpmnet.engines.base import Description, Found, Joint
+from gpmnet.engines.decide import cautions_of
 from gpmnet.network import matrix
 from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding
@@ -198,3 +200,13 @@ def _axis(table: Table, at: int) -> Axis:
     else:
         labels = [f"{value:.4g}" for value in values]
     return Axis(tuple(values.tolist()), tuple(labels))
+
+
+def edges_alone(
+    table: Table, found: Found, chosen: Chosen, cutoff: Cutoff | None, facts: Facts
+) -> MarkovNetwork:
+    """Return the network before Omega is known, which says so."""
+    cautions = (*cautions_of(found.stops, table.names), "Omega and the shapes of the edges are not there yet")
+    nothing = Description.nothing(len(found.first), len(table.names))
+    shown = np.empty(0, dtype=np.intp)
+    return build_network(table, found, chosen, nothing, shown, cutoff, replace(facts, warnings=cautions))[0]

@@ -5,7 +5,10 @@ GraphML, GEXF and DOT
     Names without a backslash or a forbidden character are written as they are.
 JSON
     Every name as it is, in plain ASCII with JSON's own escapes.
-CSV and Parquet
+CSV
+    A name that a spreadsheet would run as a formula gets an apostrophe in front
+    (`gpmnet.network.escape.spreadsheet_text`), unless raw text is asked for; all others as in Parquet.
+Parquet
     Every name as it is; a lone surrogate, which UTF-8 cannot hold, becomes ``\udXXX``.
 
 Statistics that are not known are left out (empty in tables). Edges of a search over directed graphs have also their kind,
@@ -31,7 +34,7 @@ from scipy.sparse import csr_array
 from gpmnet.directed.directions import DIRECTION_COLUMNS
 from gpmnet.errors import InputError, quote
 from gpmnet.files import whole_file
-from gpmnet.network.escape import escape
+from gpmnet.network.escape import escape, spreadsheet_text
 from gpmnet.network.matrix import DENSE_UP_TO
 from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.pairs import STATISTICS
@@ -57,11 +60,10 @@ _DOT_LOOK = {
 }
 """How Graphviz draws what a search over directed graphs found."""
 _QUOTED = re.compile(r"""[",\s\x00]|^$""")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def export(
-    network: MarkovNetwork, path: Path, format: str | None = None, spreadsheet_safe: bool = False
+    network: MarkovNetwork, path: Path, format: str | None = None, spreadsheet_safe: bool = True
 ) -> Path:
     """Write a network to a file; see `MarkovNetwork.export`."""
     suffix = path.suffix.lower()
@@ -74,16 +76,12 @@ def export(
         raise InputError(
             f"format={quote(format)} is written as {' or '.join(_SUFFIXES[format])}, not {quote(suffix)}"
         )
-    if spreadsheet_safe and suffix != ".csv":
-        raise InputError(
-            "spreadsheet_safe is for .csv only; no spreadsheet runs what is in the other formats"
-        )
     if format == "adjacency" and suffix != ".npz" and len(network.names) > DENSE_UP_TO:
         raise InputError(
             f"a dense matrix of {len(network.names):,} variables is too large (at most {DENSE_UP_TO:,}); use .npz"
         )
     with whole_file(path) as beside, beside.open("wb") as file:
-        file.writelines(_WRITERS[format](network, suffix, spreadsheet_safe))
+        file.writelines(_WRITERS[format](network, suffix, spreadsheet_safe and suffix == ".csv"))
     return path
 
 
@@ -186,7 +184,7 @@ def _writable(name: str) -> str:
 
 
 def _cell(name: str, safe: bool) -> str:
-    return f"'{_writable(name)}" if safe and name.startswith(_FORMULA) else _writable(name)
+    return spreadsheet_text(_writable(name)) if safe else _writable(name)
 
 
 def _line(cells: Iterable[Any]) -> bytes:

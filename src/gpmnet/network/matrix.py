@@ -6,12 +6,28 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
+from gpmnet.errors import InputError, one_line
 from gpmnet.network.pairs import Pairs
 
 DENSE_UP_TO = 5000
 """Matrices over the variables are dense arrays up to this many variables, scipy.sparse above."""
+
+
+def square_matrix(given: Any, what: str, d: int, kind: type) -> Any:
+    """Return a (d, d) matrix that a user gave, dense as an array and sparse as it is, or raise saying what is wrong with it.
+
+    >>> square_matrix([[0, 1], [1, 0]], "the adjacency matrix", 2, bool).tolist()
+    [[False, True], [True, False]]
+    """
+    try:
+        matrix: Any = given if issparse(given) else np.asarray(given, dtype=kind)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{what} is not a matrix of numbers: {one_line(error)}") from error
+    if matrix.shape != (d, d):
+        raise InputError(f"{what} has shape {matrix.shape} for {d} names")
+    return matrix
 
 
 def symmetric_matrix(

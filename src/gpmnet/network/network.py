@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array, issparse
+from scipy.sparse import coo_array, csr_array
 
 from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError, quote, quote_all
@@ -18,7 +18,7 @@ from gpmnet.frozen import Frozen, locked
 from gpmnet.network import queries
 from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding, check_groups, merged, warn_blanket, warn_separation
-from gpmnet.network.matrix import symmetric_matrix
+from gpmnet.network.matrix import square_matrix, symmetric_matrix
 from gpmnet.network.pairs import STATISTICS, Pairs
 from gpmnet.network.shapes import Shapes
 from gpmnet.network.text import at_cutoff, counted
@@ -106,10 +106,7 @@ class MarkovNetwork(Frozen):
         weights : (d, d) matrix, optional
             Evidence for each pair, larger is stronger; becomes `omega` of the edges.
         """
-        given: Any = adjacency if issparse(adjacency) else np.asarray(adjacency, dtype=bool)
-        matrix: Any = coo_array(given)
-        if matrix.shape != (len(names), len(names)):
-            raise InputError(f"the adjacency matrix has shape {matrix.shape} for {len(names)} names")
+        matrix: Any = coo_array(square_matrix(adjacency, "the adjacency matrix", len(names), bool))
         if (matrix != matrix.T).nnz or matrix.diagonal().any():
             raise InputError("an adjacency matrix must be symmetric with an empty diagonal")
         upper = (matrix.row < matrix.col) & (matrix.data != 0)
@@ -117,7 +114,8 @@ class MarkovNetwork(Frozen):
         order = np.lexsort((second, first))
         pairs = Pairs.of(first[order], second[order])
         if weights is not None:
-            found = np.asarray(weights[pairs.first, pairs.second], dtype=np.float64).ravel()
+            given = square_matrix(weights, "the matrix of weights", len(names), float)
+            found = np.asarray(given[pairs.first, pairs.second], dtype=np.float64).ravel()
             pairs = replace(pairs, omega=found)
         return cls(tuple(names), pairs, **attributes)
 
@@ -332,7 +330,7 @@ class MarkovNetwork(Frozen):
 
         return undirected_graph(self)
 
-    def export(self, path: str | Path, *, format: str | None = None, spreadsheet_safe: bool = False) -> Path:
+    def export(self, path: str | Path, *, format: str | None = None, spreadsheet_safe: bool = True) -> Path:
         """Write the edges for other programs, whole or not at all; the suffix chooses the format.
 
         =============  ===========  ==================================================================
@@ -353,8 +351,8 @@ class MarkovNetwork(Frozen):
         format : str, optional
             One of the formats, where the suffix does not tell.
         spreadsheet_safe : bool
-            CSV only: put an apostrophe before names that a spreadsheet would run as a formula. Off by default,
-            since other programs would take the apostrophe for a part of the name.
+            CSV only: put an apostrophe before names that a spreadsheet would run as a formula, which
+            `gpmnet.network.escape.plain_text` takes off again. False writes every name as it is.
         """
         from gpmnet.network.export import export
 

@@ -1,16 +1,23 @@
 """Saving and loading a network: JSON for what people read, safetensors for numbers; never pickle.
 
 `network.json` holds names, kinds, cutoff, axes, groups of near-copies with what was found of them (where the version that
-wrote it knew of them), and the facts of the run; `omega.safetensors` holds the arrays of the
-pairs and, since format 2, the grids of the shapes one after another. Up to format 3 pairs had no interval of their
-strength, and a cutoff no least strength; up to format 4 there were no directions. Up to format 2 there was `fdr`
-for the cutoff and `about` for the facts, a table of anything: what `Facts` has no place for is left out. What is loaded
-is checked before it is used.
+wrote it knew of them), and the facts of the run; `omega.safetensors` holds the arrays of the pairs and, since format 2, the
+grids of the shapes one after another. What is loaded is checked before it is used.
+
+The digest in `network.json` is the SHA-256 of all else in it (as JSON with sorted keys and without spaces) followed by the
+bytes of `omega.safetensors`. It shows damage, and files of two networks in one folder; it does not say who wrote them.
+
+Up to format 5 there was no digest: such a network is loaded with a warning that a change would not show. Up to format 4
+there were no directions, up to format 3 pairs had no interval of their strength, and a cutoff no least strength. Up to
+format 2 there was `fdr` for the cutoff and `about` for the facts, a table of anything: what `Facts` has no place for is
+left out.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,9 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.checks import as_path
 from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError, one_line, quote
-from gpmnet.files import whole_file, whole_folder
+from gpmnet.files import settled, whole_folder
 from gpmnet.json_data import as_count, as_list, as_number, as_table, as_texts
 from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding, groups_from
@@ -29,7 +37,7 @@ from gpmnet.network.pairs import DTYPES, Pairs
 from gpmnet.network.shapes import Axis, Shapes
 from gpmnet.selection import Cutoff
 
-FORMAT, VERSION, READS = "gpmnet-network", 5, (1, 2, 3, 4, 5)
+FORMAT, VERSION, READS = "gpmnet-network", 6, (1, 2, 3, 4, 5, 6)
 FILES = ("network.json", "omega.safetensors")
 _DTYPES = DTYPES | {"first": np.int64, "second": np.int64}  # the same on every machine
 _SHAPE_DTYPES: dict[str, type[np.generic]] = {"shape_pair": np.int64, "shape_values": np.float32}
@@ -43,7 +51,7 @@ _RANGES = {
 
 def save_network(network: MarkovNetwork, folder: str | Path) -> None:
     """Write `network.json` and `omega.safetensors` into a folder."""
-    with whole_folder(Path(folder), FILES) as beside:
+    with whole_folder(as_path(folder, "the folder of a network"), FILES) as beside:
         write_network(network, beside)
 
 
@@ -76,10 +84,19 @@ def write_network(network: MarkovNetwork, folder: Path) -> None:
         "directions": None if network.directions is None else network.directions.to_dict(),
         "facts": network.facts.to_dict(),
     }
-    with whole_file(folder / FILES[1]) as beside:
-        beside.write_bytes(save(arrays))
-    with whole_file(folder / FILES[0]) as beside:
-        beside.write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    content = save(arrays)
+    whole["digest"] = _digest(whole, content)
+    (folder / FILES[1]).write_bytes(content)
+    (folder / FILES[0]).write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _digest(whole: dict[str, Any], arrays: bytes) -> str:
+    """Return the SHA-256 of both files of a network, whatever the spaces in the first."""
+    rest = {name: value for name, value in whole.items() if name != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":")).encode("ascii")
+    found = hashlib.sha256(text)
+    found.update(arrays)
+    return found.hexdigest()
 
 
 def load_network(folder: str | Path) -> MarkovNetwork:
@@ -87,10 +104,12 @@ def load_network(folder: str | Path) -> MarkovNetwork:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    folder = Path(folder)
+    folder = as_path(folder, "the folder of a network")
     try:
+        settled(folder)
         whole: Any = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
-        arrays: dict[str, NDArray[Any]] = load((folder / FILES[1]).read_bytes())
+        content = (folder / FILES[1]).read_bytes()
+        arrays: dict[str, NDArray[Any]] = load(content)
     except FileNotFoundError as error:
         raise InputError(
             f"{quote(folder)} holds no saved network: {quote(Path(error.filename).name)} is missing"
@@ -105,11 +124,25 @@ def load_network(folder: str | Path) -> MarkovNetwork:
         version = quote(whole.get("version"))
         raise InputError(f"{quote(folder)} was saved in format {version}; this version reads {READS}")
     try:
+        _check_digest(whole, content, folder)
         return _checked(whole, arrays)
     except InputError as error:
         raise InputError(f"{quote(folder)} holds a damaged network: {error}") from error
     except RecursionError as error:
         raise InputError(f"{quote(folder)} holds a damaged network: it is nested too deeply") from error
+
+
+def _check_digest(whole: dict[str, Any], content: bytes, folder: Path) -> None:
+    if whole["version"] < 6:
+        warnings.warn(
+            f"{quote(folder)} was saved in format {whole['version']}, without a digest: whether its files are as they were "
+            "written cannot be told; save the network again to have one",
+            stacklevel=4,
+        )
+    elif whole.get("digest") != _digest(whole, content):
+        raise InputError(
+            f"{FILES[0]} and {FILES[1]} are not as they were written together (their digest differs)"
+        )
 
 
 def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNetwork:

@@ -41,11 +41,8 @@ def save_state(path: Path, tensors: Mapping[str, Tensor]) -> None:
     from safetensors.torch import save
 
     content = save({name: value.detach().cpu().contiguous() for name, value in tensors.items()})
-    try:
-        with whole_file(path) as beside:
-            beside.write_bytes(content)
-    except OSError as error:
-        raise InputError(f"the checkpoint {quote(path)} cannot be written: {error.strerror}") from error
+    with whole_file(path) as beside:
+        beside.write_bytes(content)
 
 
 def load_state(path: Path, like: Mapping[str, Tensor]) -> dict[str, Tensor]:

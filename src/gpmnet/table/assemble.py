@@ -6,6 +6,7 @@ its decimal mark.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -39,6 +40,9 @@ class Unusable:
     labels: Labelled
     why: str
 
+
+_WHOLE = re.compile(r"-?[0-9]+")
+_TURNED = str.maketrans("0123456789", "9876543210")
 
 AnyColumn = Labelled | NDArray[np.float64] | Dates | Text | Unusable
 
@@ -171,6 +175,14 @@ def natural_order(labels: Sequence[str]) -> list[str]:
     >>> natural_order(["10", "9", "1"])
     ['1', '9', '10']
     """
-    if all(label.lstrip("-").isdecimal() for label in labels):
-        return sorted(labels, key=lambda label: (int(label), label))
+    if all(_WHOLE.fullmatch(label) for label in labels):
+        return sorted(labels, key=lambda label: (_value(label), label))
     return sorted(labels)
+
+
+def _value(label: str) -> tuple[int, int, str]:
+    """Return what whole numbers are sorted by, however long: sign, number of digits, and digits (all turned if negative)."""
+    digits = label.lstrip("-").lstrip("0")
+    if not label.startswith("-") or not digits:
+        return (0, len(digits), digits)
+    return (-1, -len(digits), digits.translate(_TURNED))

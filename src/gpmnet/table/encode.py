@@ -7,13 +7,17 @@ replaced by its ranks, and where numbers are needed by their normal scores
 
 which removes units, skew and heavy tails. Ties are broken at random: the randomised value is the value plus
 independent noise, so counts and zero-inflated columns keep their exact graph. The noise is a hash of the
-seed, the column's name and the row's index; the order of the columns never matters. Which rows share a value is
-kept beside the ranks, for whatever can do without the noise.
+seed, the column's name and the row's position. Which rows share a value is kept beside the ranks, for whatever can do
+without the noise.
+
+Rows are put in an order that depends on nothing but what they hold (`row_order`). Whatever goes by the position of a row,
+noise, folds, samples, the last bits of sums, is thereby the same for a table whose rows or columns come in another order.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +29,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A table ready for an engine.
+    """A table ready for an engine, its rows in an order of their own (`row_order`).
 
     Attributes
     ----------
@@ -42,6 +46,8 @@ class Encoded:
         Which columns of `ranks` had ties.
     groups : ndarray of int32, shape (n, t)
         Number of each row's value among the distinct values of those columns.
+    rows : ndarray of int, shape (n,)
+        Which row of the table each one is.
     """
 
     names: tuple[str, ...]
@@ -52,6 +58,7 @@ class Encoded:
     fine_codes: NDArray[np.int16]
     tied: NDArray[np.intp]
     groups: NDArray[np.int32]
+    rows: NDArray[np.intp]
 
     @property
     def n_rows(self) -> int:
@@ -66,9 +73,8 @@ class Encoded:
         groups = np.empty((len(rows), len(self.tied)), dtype=np.int32, order="F")
         for k in range(len(self.tied)):
             groups[:, k] = np.unique(self.groups[rows, k], return_inverse=True)[1]
-        return replace(
-            self, ranks=ranks, codes=self.codes[rows], fine_codes=self.fine_codes[rows], groups=groups
-        )
+        taken = {name: getattr(self, name)[rows] for name in ("codes", "fine_codes", "rows")}
+        return replace(self, ranks=ranks, groups=groups, **taken)
 
     @property
     def n_fine_levels(self) -> NDArray[np.intp]:
@@ -102,24 +108,20 @@ def normal_scores(ranks: NDArray[np.int32]) -> NDArray[np.float32]:
 
 
 def ranks_and_ties(
-    values: NDArray[np.floating], names: tuple[str, ...], seed: int = 0, columns_per_block: int = 512
+    values: NDArray[np.floating], columns_per_block: int = 512
 ) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.int32]]:
-    """Return the ranks of every column, ties broken by seeded noise, and which columns have ties where.
+    """Return the ranks of every column, equal values in any order, and which columns have such ties where.
 
     Parameters
     ----------
     values : ndarray of shape (n, k)
         Finite numbers.
-    names : tuple of str
-        The k names, which key the noise.
-    seed : int
-        Key of the noise; it matters only for columns with ties.
 
     Returns
     -------
     ranks : ndarray of shape (n, k)
     tied : ndarray of shape (t,)
-        The columns with ties.
+        The columns with ties; see `break_ties`.
     groups : ndarray of shape (n, t)
         In them, the number of each row's value among the distinct ones.
 
@@ -129,7 +131,7 @@ def ranks_and_ties(
 
     Examples
     --------
-    >>> ranks_and_ties(np.array([[3.0], [1.0], [2.0]]), ("x",))[0].ravel()
+    >>> ranks_and_ties(np.array([[3.0], [1.0], [2.0]]))[0].ravel()
     array([2, 0, 1], dtype=int32)
     """
     n, k = values.shape
@@ -143,14 +145,59 @@ def ranks_and_ties(
         fresh = ordered[:, 1:] != ordered[:, :-1]
         at = np.flatnonzero(~fresh.all(axis=1))
         if at.size:
-            noise = name_noise([names[start + column] for column in at], n, seed)
-            order[at] = np.lexsort((noise, block[at]), axis=1)
             group = np.zeros((len(at), n), dtype=np.int32)
             np.put_along_axis(group, order[at][:, 1:], fresh[at].cumsum(axis=1, dtype=np.int32), axis=1)
             tied.append(start + at)
             groups.append(group)
         np.put_along_axis(ranks[start : start + len(block)], order, in_order, axis=1)
     return ranks.T, np.concatenate(tied), np.concatenate(groups).T
+
+
+def break_ties(
+    ranks: NDArray[np.int32],
+    tied: NDArray[np.intp],
+    groups: NDArray[np.int32],
+    names: Sequence[str],
+    seed: int,
+    columns_per_block: int = 512,
+) -> None:
+    """Order equal values by noise of (seed, name, position of the row), in the ranks themselves."""
+    n = len(ranks)
+    in_order = np.arange(n, dtype=np.int32)[None, :]
+    for start in range(0, len(tied), columns_per_block):
+        at = tied[start : start + columns_per_block]
+        noise = name_noise([names[column] for column in at], n, seed)
+        order = np.lexsort((noise, groups[:, start : start + len(at)].T), axis=1)
+        broken = np.empty((len(at), n), dtype=np.int32)
+        np.put_along_axis(broken, order, in_order, axis=1)
+        ranks[:, at] = broken.T
+
+
+def row_order(
+    columns: Iterable[tuple[Sequence[str], NDArray[np.integer]]], n: int, columns_per_block: int = 512
+) -> NDArray[np.intp]:
+    """Return an order of n rows that depends on what they hold, and neither on their own order nor on that of the columns.
+
+    Rows are sorted by a hash. Its first part is linear in the values with a key for every name; equal rows, which nothing
+    tells apart, are then numbered.
+
+    Parameters
+    ----------
+    columns : iterable of (names, ndarray of shape (n, k))
+        Whole numbers that tell values apart: ranks, or codes.
+    """
+    total = np.zeros(n, dtype=np.uint64)
+    for names, values in columns:
+        keys = np.array([_key(name, 0) | 1 for name in names], dtype=np.uint64)
+        for start in range(0, len(keys), columns_per_block):
+            block = values[:, start : start + columns_per_block].astype(np.uint64)
+            total += block @ keys[start : start + columns_per_block]
+    grouped = np.argsort(total, kind="stable")
+    fresh = np.append(True, np.diff(total[grouped]) != 0)
+    position = np.arange(n)
+    number = np.empty(n, dtype=np.uint64)
+    number[grouped] = position - np.maximum.accumulate(np.where(fresh, position, 0))
+    return np.argsort(_mixed(_mixed(total) + number), kind="stable")
 
 
 def values_at_scores(values: NDArray[np.floating], scores: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -191,10 +238,13 @@ def centred_indicators(
 def name_noise(names: list[str], n: int, seed: int) -> NDArray[np.uint64]:
     """Return noise for each (name, row): splitmix64 of a key of the name, advanced by the row."""
     keys = np.array([_key(name, seed) for name in names], dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        state = keys[:, None] + np.arange(1, n + 1, dtype=np.uint64) * _GOLDEN
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return _mixed(keys[:, None] + np.arange(1, n + 1, dtype=np.uint64) * _GOLDEN)
+
+
+def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers of which every bit depends on all bits of the given ones: the output of splitmix64."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     noise: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
     return noise
 

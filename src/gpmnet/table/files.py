@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from gpmnet.errors import InputError, one_line, quote
+from gpmnet.table.reading import Reading
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".pq", ".xlsx")
+_MOST_TIMES = 1032  # nothing that gzip has packed is more times as long
 _UNREADABLE = (OSError, EOFError, zlib.error)
 # Longer marks first: that of UTF-32 begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -64,8 +66,10 @@ def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def find_encoding(path: Path, given: str | None) -> tuple[str, list[str]]:
-    """Return the encoding in which the whole file can be read, and remarks on it."""
+def find_encoding(path: Path, reading: Reading) -> tuple[str, list[str]]:
+    """Return the encoding in which the whole file can be read, and remarks on it; raise if it unpacks to too much."""
+    given = reading.encoding
+    _check_size(path, reading)
     if given is not None:
         try:
             name = codecs.lookup(given).name
@@ -87,6 +91,24 @@ def find_encoding(path: Path, given: str | None) -> tuple[str, list[str]]:
     if _decodes(path, "cp1252"):
         return "cp1252", ["the file is not UTF-8; it was read as Windows-1252"]
     raise InputError(f"{quote(path)} is not text in UTF-8 or Windows-1252; say its encoding")
+
+
+def _check_size(path: Path, reading: Reading) -> None:
+    """Raise if a text is too long, after unpacking no more of it than is allowed."""
+    most = reading.most_bytes(path)
+    if path.suffix.lower() != ".gz":
+        reading.check_bytes(path, path.stat().st_size, "text")
+        return
+    if path.stat().st_size * _MOST_TIMES <= most:
+        return
+    size = 0
+    try:
+        with _open(path) as file:
+            while size <= most and (chunk := file.read(1 << 20)):
+                size += len(chunk)
+    except _UNREADABLE as error:
+        raise InputError(f"{quote(path)} cannot be read: {one_line(error)}") from error
+    reading.check_bytes(path, size, "compressed text", exact=False)
 
 
 def _start(path: Path) -> bytes:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gpmnet.errors import InputError, quote
+from gpmnet.errors import InputError, one_line, quote
 from gpmnet.table.assemble import AnyColumn, Dates, Text, Unusable, assemble, natural_order
 from gpmnet.table.parse import date_number
 from gpmnet.table.raw import Labelled, RawTable, check_shape, unique_names
@@ -154,7 +154,13 @@ def _column(series: nw.Series[Any], name: str) -> AnyColumn:
         ordered = bool(nw.is_ordered_categorical(series))
         labels = [str(label) for label in series.cat.get_categories().to_list()]
         return _categorical(series.cast(nw.String()).to_list(), labels, ordered)
-    return _objects(np.array([*series.to_list(), None], dtype=object)[:-1], name)
+    try:
+        values = series.to_list()
+    except (OverflowError, ValueError) as error:  # moments that Python has no dates for
+        raise InputError(
+            f"column {quote(name)} holds a moment outside the years 1 to 9999 ({one_line(error)}); mend it or leave it empty"
+        ) from error
+    return _objects(np.array([*values, None], dtype=object)[:-1], name)
 
 
 def _boolean(values: NDArray[Any]) -> Labelled:
@@ -171,6 +177,7 @@ def _categorical(values: list[str | None], labels: list[str], ordered: bool) -> 
 
 def _objects(values: NDArray[np.object_], name: str) -> AnyColumn:
     """Read a column of Python objects: numbers, booleans, moments, or text."""
+    values = np.array([*map(_quiet, values), None], dtype=object)[:-1]
     gone = np.asarray(pd.isna(values), dtype=bool)
     present = values[~gone]
     types = set(map(type, present))
@@ -201,10 +208,21 @@ def _objects(values: NDArray[np.object_], name: str) -> AnyColumn:
         full = np.where(gone, -1, codes).astype(np.int32)
         labelled = Labelled(full, tuple(labels), "text").take(np.arange(len(values)))
         return Unusable(labelled, f"values of type {strange[0]}")
-    codes, uniques = pd.factorize(np.array([str(value).strip() for value in present], dtype=object))
+    try:
+        texts = [str(value).strip() for value in present]
+    except ValueError as error:  # Python spells whole numbers up to 4,300 digits only
+        raise InputError(
+            f"column {quote(name)} holds a value that cannot be spelled: {one_line(error)}"
+        ) from error
+    codes, uniques = pd.factorize(np.array([*texts, ""], dtype=object)[:-1])
     full = np.full(len(values), -1, dtype=np.int32)
     full[~gone] = codes
     return Text(full, tuple(uniques))
+
+
+def _quiet(value: Any) -> Any:
+    """Return a value, None for a number that raises an error whenever it is looked at (a signalling NaN)."""
+    return None if isinstance(value, Decimal) and value.is_snan() else value
 
 
 def _moment(value: date) -> float:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
+from gpmnet.errors import quote
+
 MISSING_SPELLINGS = frozenset(
     {"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "null", "NULL", "Null", "None", "none", "NONE"}
     | {"?", "-", ".", "missing", "Missing", "unknown", "Unknown", "#NULL!", "#VALUE!", "#DIV/0!", "NaT"}
@@ -24,7 +26,8 @@ MISSING_SPELLINGS = frozenset(
 # A dash or a dot for a gap among numbers says nothing about text, where it may be an answer ("+" and "-").
 FILE_MARKS = MISSING_SPELLINGS - {"-", "."}
 
-_PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+# Every pattern here can match a text in one way only: else the time to refuse one would grow with its length squared.
+_PLAIN = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _INFINITE = r"[+-]?(?i:inf(?:inity)?)"
 _GROUPED_BY_COMMA = r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?"
 _NUMBER = re.compile(_PLAIN)
@@ -37,7 +40,7 @@ _GROUPED_BY_GAP = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(?:{_GAP}[0-9]{{3}})+(?![0
 _LEADING_ZERO = re.compile(r"0[0-9]+")
 _BOOLEANS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"}, {"off", "on"})
 _FALSE = {"no", "false", "n", "f", "off"}
-_CURRENCY = re.compile(r"^([+-]?)[$€£¥]\s*|\s*[$€£¥]$")
+_CURRENCY = re.compile(r"^([+-]?)[$€£¥]\s*|(?<!\s)\s*[$€£¥]$")
 _MINUS = "\N{MINUS SIGN}"
 
 # Beside ISO 8601; tried in this order, and a column must fit one format throughout.
@@ -50,6 +53,9 @@ _DATE_FORMATS = (*(day + time for day in _DAYS for time in _TIMES), "%Y-%m", "%b
 _EITHER_WAY = (("%m/%d", "%d/%m"), ("%d-%m", "%m-%d"))
 _LOOKS_LIKE_DATE = re.compile(r"(?=.*[0-9])[0-9A-Za-z]{1,9}[-/. ,]+[0-9A-Za-z]{1,4}.*")
 _EPOCH = datetime(1970, 1, 1)
+
+FEW_NUMBERS = 20
+"""Up to so many distinct ones numbers may be labels."""
 
 Reading = Literal["number", "boolean", "date", "text"]
 
@@ -161,10 +167,30 @@ def _numbers(present: list[str], comma: bool) -> _Found | None:
     if any(grouping in s for s in cleaned):
         notes.append("thousands separators removed")
     values = [float(s.replace(grouping, "").replace(mark, ".")) for s in cleaned]
+    notes += same_number(cleaned, values)
     shown: Literal["", "point", "comma"] = ""
     if with_point != with_comma:
         shown = "point" if with_point else "comma"
     return _Found("number", values, tuple(dict.fromkeys(notes)), shown)
+
+
+def same_number(spellings: Sequence[str], values: Sequence[float]) -> list[str]:
+    """Return a note if few numbers have several spellings: 1.1 and 1.10 may be versions, or sections of a book.
+
+    >>> same_number(["1.1", "1.10", "2"], [1.1, 1.1, 2.0])
+    ["'1.1' and '1.10' are one number; labels that differ need a letter, as in v1.10"]
+    """
+    seen: dict[float, str] = {}
+    for spelling, value in zip(spellings, values, strict=True):
+        first = seen.setdefault(value, spelling)
+        if first != spelling and len(set(values)) <= FEW_NUMBERS:
+            one, other = (quote(s, 30) for s in sorted((first, spelling), key=lambda s: (len(s), s)))
+            return [
+                f"{one} and {other} are one number; labels that differ need a letter, as in v{other[1:-1]}"
+            ]
+        if len(seen) > FEW_NUMBERS:
+            return []
+    return []
 
 
 def _without_signs(present: list[str]) -> tuple[list[str], list[str]]:

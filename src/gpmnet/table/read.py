@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,15 @@ from gpmnet.errors import InputError, MissingExtraError, one_line, quote, quote_
 from gpmnet.table.files import check_file
 from gpmnet.table.frames import from_array, from_frame
 from gpmnet.table.raw import RawTable
-from gpmnet.table.text import Options, check_separator, read_text
+from gpmnet.table.reading import Reading
+from gpmnet.table.text import check_separator, read_text
+
+_NUMBER_BYTES, _CELL_BYTES = 8, 64
+_PLACE = re.compile(rb"""\br=["']([A-Z]{0,7})([0-9]{1,10})["']""")
+_LONGEST_TAG = 200
 
 
-def read_raw(
-    path: str | Path,
-    *,
-    na: frozenset[str] = frozenset(),
-    separator: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
-    transpose: bool = False,
-    sheet: str | int | None = None,
-) -> RawTable:
+def read_raw(path: str | Path, *, na: frozenset[str] = frozenset(), **options: Any) -> RawTable:
     """Read a table from a file.
 
     Parameters
@@ -35,58 +32,71 @@ def read_raw(
         `.csv`, `.tsv`, `.txt` and the like (also with `.gz`), `.parquet`, `.xlsx`.
     na : frozenset of str
         Spellings that mean "missing" in every column, beside the empty cell.
-    separator : str, optional
-        One character, "tab" or "space".
-    encoding, header : optional
-        As the separator, found from the file's first lines unless given.
-    transpose : bool
-        The file has one variable a row, its name in the first column (gene expression tables).
-    sheet : str or int, optional
-        Sheet of an Excel file, by name or by position from 0; the first unless given.
+    **options
+        Fields of `gpmnet.table.reading.Reading`.
     """
-    path = Path(path)
-    options = Options(check_separator(separator), encoding, header, transpose)
+    path, reading = Path(path), Reading(**options)
+    check_separator(reading.separator)
     suffix = check_file(path)
-    if sheet is not None and suffix != ".xlsx":
+    if reading.sheet is not None and suffix != ".xlsx":
         raise InputError(f"sheet is for .xlsx files only, not for {quote(path)}")
-    row_names = False
+    row_names, notes = False, {}
     if suffix in (".parquet", ".pq"):
-        frame, remarks = _read_parquet(path)
+        frame, remarks = _read_parquet(path, reading)
     elif suffix == ".xlsx":
-        frame, remarks = _read_excel(path, sheet, header)
+        frame, remarks = _read_excel(path, reading)
     else:
-        table = read_text(path, suffix, options)
-        frame, remarks, row_names = table.frame, table.remarks, table.row_names
-    if transpose:
+        table = read_text(path, suffix, reading)
+        frame, remarks, row_names, notes = table.frame, table.remarks, table.row_names, table.notes
+    if reading.transpose:
         return _transposed(frame, na, remarks)
     raw = from_frame(frame, na, remarks)
-    return replace(raw, ignored=raw.ignored | {0: "row names"}) if row_names else raw
+    ignored = raw.ignored | {0: "row names"} if row_names else raw.ignored
+    return replace(raw, ignored=ignored, notes=notes | raw.notes)
 
 
-def _read_parquet(path: Path) -> tuple[Any, tuple[str, ...]]:
+def _read_parquet(path: Path, reading: Reading) -> tuple[Any, tuple[str, ...]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            # By column and not by name: names may be repeated.
+            reading.check_columns(path, len(file.schema_arrow))
+            width = sum(
+                _NUMBER_BYTES if _is_number(kind) else _CELL_BYTES for kind in file.schema_arrow.types
+            )
+            rows = file.metadata.num_rows
+            reading.check_bytes(path, rows * width, f"{rows:,} rows of {len(file.schema_arrow):,} columns")
+            table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{quote(path)} is not a readable Parquet file: {one_line(error)}") from error
-    index = [name for name in table.column_names if re.fullmatch(r"__index_level_\d+__", name)]
-    remarks = ("the row index that pandas stored in the file was left out",) if index else ()
-    return table.drop_columns(index) if index else table, remarks
+    kept = [
+        at for at, name in enumerate(table.column_names) if not re.fullmatch(r"__index_level_\d+__", name)
+    ]
+    if len(kept) == table.num_columns:
+        return table, ()
+    return table.select(kept), ("the row index that pandas stored in the file was left out",)
 
 
-def _read_excel(
-    path: Path, sheet: str | int | None, header: bool | None
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _read_excel(path: Path, reading: Reading) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    sheet = reading.sheet
     try:
         import openpyxl  # noqa: F401
     except ImportError:
         raise MissingExtraError("openpyxl, which reads .xlsx files,", "excel") from None
     try:
+        _check_zip(path, reading)
         with pd.ExcelFile(path, engine="openpyxl") as book:
             sheets = [str(name) for name in book.sheet_names]
             chosen = _choose_sheet(path, sheets, sheet)
+            _check_extent(path, getattr(book.book[chosen], "_worksheet_path", None), reading)
             cells = pd.read_excel(
                 book, sheet_name=chosen, header=None, dtype=object, keep_default_na=False, na_values=[""]
             )
@@ -101,13 +111,60 @@ def _read_excel(
     cells = cells.dropna(axis=0, how="all").dropna(axis=1, how="all").reset_index(drop=True)
     if cells.empty:
         raise InputError(f"{quote(path)} is empty")
-    if header is False:
+    if reading.header is False:
         cells.columns = pd.Index([f"x{i + 1}" for i in range(cells.shape[1])])
         return cells, remarks
     names = [None if pd.isna(name) else name for name in cells.iloc[0]]
     body = cells.iloc[1:].reset_index(drop=True)
     body.columns = pd.Index(names, dtype=object)
     return body, remarks
+
+
+def _check_zip(path: Path, reading: Reading) -> None:
+    """Raise if the parts of a workbook unpack to too much; what their headers say is all that is ever unpacked."""
+    with zipfile.ZipFile(path) as parts:
+        reading.check_bytes(path, sum(part.file_size for part in parts.infolist()), "compressed parts")
+
+
+def _check_extent(path: Path, inside: str | None, reading: Reading) -> None:
+    """Raise if the cells of a sheet stand so far apart that the rectangle around them is too large.
+
+    Parameters
+    ----------
+    inside : str or None
+        Where the sheet is in the file; all sheets are looked at if the library does not say.
+    """
+    last_row = last_column = 0
+    with zipfile.ZipFile(path) as parts:
+        sheets = [
+            name for name in parts.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")
+        ]
+        for name in [inside] if inside in parts.namelist() else sheets:
+            with parts.open(str(name)) as file:
+                end = b""
+                while chunk := file.read(1 << 20):
+                    for letters, digits in _PLACE.findall(end + chunk):
+                        last_row = max(last_row, int(digits))
+                        last_column = max(last_column, _column_number(letters))
+                    end = chunk[-_LONGEST_TAG:]
+    reading.check_columns(path, last_column)
+    reading.check_bytes(
+        path,
+        last_row * last_column * _CELL_BYTES,
+        f"cells as far as row {last_row:,} and column {last_column:,}",
+    )
+
+
+def _column_number(letters: bytes) -> int:
+    """Return the number of a column by its letters.
+
+    >>> _column_number(b"XFD")
+    16384
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
 
 
 def _choose_sheet(path: Path, sheets: list[str], sheet: str | int | None) -> str:

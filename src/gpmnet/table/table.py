@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpmnet.errors import InputError, one_line, quote
 from gpmnet.parts import resolve
 from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
-from gpmnet.table.encode import Encoded, ranks_and_ties, values_at_scores
+from gpmnet.table.encode import Encoded, break_ties, ranks_and_ties, row_order, values_at_scores
 from gpmnet.table.frames import from_array, from_frame, is_frame
 from gpmnet.table.infer import (
     Coded,
@@ -94,18 +94,26 @@ class Table:
         return values
 
     def encode(self, seed: int = 0) -> Encoded:
-        """Return ranks and codes; `seed` decides how ties are broken."""
-        scored = tuple(c.name for c in self.variables if c.encoding == "scores")
-        ranks, tied, groups = ranks_and_ties(self.numbers, scored, seed)
+        """Return ranks and codes, rows in the order that `row_order` gives them; `seed` decides how ties are broken."""
+        scored = [c.name for c in self.variables if c.encoding == "scores"]
+        coded = [c.name for c in self.variables if c.encoding == "codes"]
+        ranks, tied, groups = ranks_and_ties(self.numbers)
+        ranks[:, tied] = groups  # what tells values apart, until ties are broken
+        rows = row_order([(scored, ranks), (coded, self.fine_codes)], self.n_rows)
+        for column in ranks.T:
+            column[:] = column[rows]
+        groups = groups[rows]
+        break_ties(ranks, tied, groups, scored, seed)
         return Encoded(
             names=self.names,
             is_discrete=self.is_discrete,
             ranks=ranks,
-            codes=self.codes,
+            codes=self.codes[rows],
             n_levels=self.n_levels[self.is_discrete],
-            fine_codes=self.fine_codes,
+            fine_codes=self.fine_codes[rows],
             tied=tied,
-            groups=groups,
+            groups=np.asfortranarray(groups),
+            rows=rows,
         )
 
     def decode(self, name: str, encoded: ArrayLike) -> NDArray[Any]:
@@ -154,7 +162,8 @@ def load_table(
     na : str or sequence of str
         Spellings that mean "missing" in every column, beside the empty cell.
     **reading
-        How to read a file: separator, encoding, header, transpose, sheet.
+        How to read a file: separator, encoding, header, transpose, sheet, max_gb, max_columns; see
+        `gpmnet.table.reading.Reading`.
 
     Examples
     --------
@@ -177,9 +186,14 @@ def load_table(
         announced = {c.name: Decided(c.kind, c.why, firm=False) for c in schema}
         schema, coded, positions = _understand(raw, announced | decided)
     if len(schema.active) < 2:
-        reasons = "; ".join(f"{quote(c.name)}: {c.why}" for c in schema.columns[:5] if not c.active)
+        left_out = [c for c in schema.columns if not c.active][:5]
+        reasons = "; ".join(f"{quote(c.name)}: {_why_left_out(c)}" for c in left_out)
         raise InputError(f"fewer than two usable columns remain ({reasons})")
     return _build(raw, schema, coded, positions)
+
+
+def _why_left_out(column: Column) -> str:
+    return column.why if column.duplicate_of is None else f"a duplicate of {quote(column.duplicate_of)}"
 
 
 def describe(source: Any, *, kinds: Mapping[Any, str] | None = None, **options: Any) -> Schema:

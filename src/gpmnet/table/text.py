@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, one_line, quote
 from gpmnet.table.files import find_encoding, open_text
-from gpmnet.table.parse import parse_spellings, shows_decimal_comma
+from gpmnet.table.parse import FEW_NUMBERS, parse_spellings, same_number, shows_decimal_comma
+from gpmnet.table.reading import Reading
 
 SPACES = r"\s+"
 _SEPARATORS = ("\t", ";", "|", ",")
@@ -29,6 +30,7 @@ _SAMPLE_LINES, _SAMPLE_CHARACTERS = 200, 1 << 18
 _LEADING_ZERO = re.compile(r"\s*0[0-9]+\s*")
 # The same anywhere in a file; begins with a literal because that is ten times as fast to look for.
 _LEADING_ZERO_WITHIN = re.compile(r"0[0-9](?<=[^0-9A-Za-z.+-]0[0-9])")
+_TRAILING_ZERO_WITHIN = re.compile(r"[.0-9]0(?![0-9])")
 _WITH_COMMA_INSIDE = re.compile(r"[+-]?[0-9.]*,[0-9.,]+")
 _COUNTING_CELLS = 4
 _FIELD_LIMIT = 1 << 24
@@ -37,22 +39,13 @@ _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How a text table is to be read; None: found from its first lines."""
-
-    separator: str | None = None
-    encoding: str | None = None
-    header: bool | None = None
-    transpose: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class TextTable:
-    """What was read, remarks on it, and whether the first column holds row names."""
+    """What was read, remarks on it and on columns by position, and whether the first column holds row names."""
 
     frame: pd.DataFrame
     remarks: tuple[str, ...]
     row_names: bool
+    notes: dict[int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +65,7 @@ class _TextFormat:
         return len(self.names)
 
 
-def read_text(path: Path, suffix: str, options: Options) -> TextTable:
+def read_text(path: Path, suffix: str, options: Reading) -> TextTable:
     """Read a text table; variables in rows are left in rows, with their names in the first column."""
     limit = csv.field_size_limit(_FIELD_LIMIT)  # process-wide, hence given back
     try:
@@ -84,13 +77,14 @@ def read_text(path: Path, suffix: str, options: Options) -> TextTable:
             zeros = set(range(form.width))  # every column of the file holds a value of each variable
         if zeros:
             frame = _read_body(path, replace(form, as_text=form.as_text | zeros))
+        notes = {} if options.transpose else _same_numbers(path, form, frame)
     finally:
         csv.field_size_limit(limit)
     remarks = form.remarks
     if not form.names[-1] and frame.shape[1] > 2 and frame.iloc[:, -1].isna().all():
         frame = frame.iloc[:, :-1]
         remarks += ("every line ends with a separator; the empty last column was left out",)
-    return TextTable(frame, remarks, form.row_names)
+    return TextTable(frame, remarks, form.row_names, notes)
 
 
 def records(lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -117,10 +111,12 @@ def check_separator(given: str | None) -> str | None:
     return separator
 
 
-def _find_format(path: Path, suffix: str, options: Options) -> _TextFormat:
-    encoding, remarks = find_encoding(path, options.encoding)
-    comments, before, sample = _sample(path, encoding)
-    separator = options.separator or _find_separator(sample, suffix)
+def _find_format(path: Path, suffix: str, options: Reading) -> _TextFormat:
+    encoding, remarks = find_encoding(path, options)
+    comments, before, sample = _sample(path, encoding, options)
+    given = check_separator(options.separator)
+    _check_width(path, sample, given, options)
+    separator = given or _find_separator(sample, suffix)
     numbered = list(records(sample, separator))
     if not numbered:
         raise InputError(f"{quote(path)} is empty")
@@ -145,7 +141,7 @@ def _find_format(path: Path, suffix: str, options: Options) -> _TextFormat:
 
 
 def _find_names(
-    rows: list[list[str]], comments: list[str], separator: str, options: Options, remarks: list[str]
+    rows: list[list[str]], comments: list[str], separator: str, options: Reading, remarks: list[str]
 ) -> tuple[list[str], bool]:
     """Return the names of the columns, and whether the first row holds them; add remarks on the choice."""
     first = [cell.strip() for cell in rows[0]]
@@ -179,7 +175,15 @@ def _kept_as_text(body: list[list[str]], width: int) -> frozenset[int]:
     )
 
 
-def _sample(path: Path, encoding: str) -> tuple[list[str], int, list[str]]:
+def _check_width(path: Path, sample: list[str], separator: str | None, options: Reading) -> None:
+    """Raise if the first line has too many columns, before it is split."""
+    first = sample[0] if sample else ""
+    found = _SEPARATORS if separator is None else (separator,)
+    count = max(first.count(one) for one in found) if separator != SPACES else 0
+    options.check_columns(path, count + 1 if count else len(first.split()))
+
+
+def _sample(path: Path, encoding: str, options: Reading) -> tuple[list[str], int, list[str]]:
     """Return the comments before the table, the number of lines before it, and its first lines.
 
     These are a few hundred, fewer if they are very long, three at least.
@@ -188,7 +192,12 @@ def _sample(path: Path, encoding: str) -> tuple[list[str], int, list[str]]:
     lines: list[str] = []
     before = size = 0
     with open_text(path, encoding) as file:
-        for line in file:
+        for line in iter(lambda: file.readline(options.longest_line), ""):
+            if len(line) >= options.longest_line:
+                raise InputError(
+                    f"{quote(path)} has a line of {options.longest_line:,} characters or more; if it is a table all the "
+                    "same, raise the limit with max_columns (--max-columns)"
+                )
             if not lines and (not line.strip() or line.lstrip().startswith("#")):
                 comments += [line.strip()] if line.strip() else []
                 before += 1
@@ -327,12 +336,30 @@ def _raise_ragged(path: Path, form: _TextFormat) -> None:
 def _leading_zeros(path: Path, form: _TextFormat, frame: pd.DataFrame) -> set[int]:
     """Return the columns read as whole numbers in which some value is spelled with a leading zero."""
     suspects = [at for at in _whole_columns(frame) if at not in form.as_text]
-    if not suspects or not _holds_leading_zero(path, form.encoding):
+    if not suspects or not _holds(path, form.encoding, _LEADING_ZERO_WITHIN):
         return set()
     found: set[int] = set()
     for _, row in _body(path, form):
         found.update(at for at in suspects if at < len(row) and _LEADING_ZERO.fullmatch(row[at]))
     return found
+
+
+def _same_numbers(path: Path, form: _TextFormat, frame: pd.DataFrame) -> dict[int, tuple[str, ...]]:
+    """Return notes on the columns of few numbers with several spellings of one of them, by position."""
+    floats = [at for at, dtype in enumerate(frame.dtypes) if dtype.kind == "f"]
+    most = min(FEW_NUMBERS, len(frame) // 3)
+    start = np.sort(frame.iloc[:1000, floats].to_numpy(), axis=0)
+    likely = np.count_nonzero(np.diff(start, axis=0) > 0, axis=0) < most
+    few = [at for at, may in zip(floats, likely, strict=True) if may and frame.iloc[:, at].nunique() <= most]
+    if not few or not _holds(path, form.encoding, _TRAILING_ZERO_WITHIN):
+        return {}
+    spelled: dict[int, set[str]] = {at: set() for at in few}
+    for _, cells in _body(path, form):
+        for at in few:
+            spelled[at].add(cells[at].strip())
+    numbers = {at: sorted(spelling for spelling in its if spelling) for at, its in spelled.items()}
+    found = {at: same_number(its, [float(spelling) for spelling in its]) for at, its in numbers.items()}
+    return {at: tuple(notes) for at, notes in found.items() if notes}
 
 
 def _whole_columns(frame: pd.DataFrame) -> list[int]:
@@ -353,12 +380,12 @@ def _whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return whole
 
 
-def _holds_leading_zero(path: Path, encoding: str) -> bool:
-    """Whether digits with a leading zero stand anywhere in the file, which is quick to rule out."""
+def _holds(path: Path, encoding: str, pattern: re.Pattern[str]) -> bool:
+    """Whether something stands anywhere in the file, which is quick to rule out; it may be three characters long."""
     end = "\n"
     with open_text(path, encoding) as file:
         while chunk := file.read(1 << 20):
-            if _LEADING_ZERO_WITHIN.search(end + chunk):
+            if pattern.search(end + chunk):
                 return True
             end = chunk[-2:]
     return False

@@ -15,7 +15,7 @@
   // hold, is written \udXXX.
   const name = (text) => {
     const whole = text.replace(/[\ud800-\udfff]/gu, (c) => "\\u" + c.charCodeAt(0).toString(16));
-    return quoted(/^[=+\-@\t\r]/.test(whole) ? `'${whole}` : whole);
+    return quoted(/^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(whole) ? `'${whole}` : whole);
   };
   const plain = (value) => quoted(value === null ? "" : String(value));
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
+import warnings
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +19,10 @@ from gpmnet.cli.fit import demo, fit
 from gpmnet.cli.options import AsJson, Reading, TablePath, reads_table
 from gpmnet.cli.report import report
 from gpmnet.cli.simulate import simulate
-from gpmnet.errors import InputError, MissingExtraError
+from gpmnet.errors import InputError, MissingExtraError, one_line, quote
+
+_REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
+"""What the system says of a full, read-only or forbidden disk: nothing that a traceback would explain."""
 
 app = typer.Typer(
     name="gpmnet",
@@ -68,18 +73,33 @@ def describe(
         show_schema(schema, title=str(table), most=None if every else 200)
 
 
-def main() -> None:
-    """Run the program; a user's mistake is one line on stderr and exit code 2."""
+def run() -> None:
+    """Run the program; a user's mistake or a refusal of the system is one line on stderr."""
     # Read when torch brings OpenMP, which no command has done yet: threads that wait shall not keep a core busy.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # names from the data may not exist in the terminal's encoding
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _note
+            app()
     except (InputError, MissingExtraError) as error:
-        typer.echo(f"gpmnet: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("gpmnet: stopped", err=True)
-        sys.exit(1)
+        _end(str(error), 2)
+    except MemoryError as error:
+        _end(one_line(error) or "not enough memory", 1)
+    except OSError as error:
+        if error.errno not in _REFUSALS:
+            raise
+        where = f"{quote(error.filename)}: " if error.filename else ""
+        _end(f"{where}{error.strerror}", 2)
+
+
+def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as one line, without the place in the source that it comes from."""
+    typer.echo(f"gpmnet: note: {one_line(message)}", err=True)
+
+
+def _end(said: str, code: int) -> None:
+    typer.echo(f"gpmnet: {said}", err=True)
+    sys.exit(code)
