@@ -260,7 +260,7 @@ def write():
         "sparse discrete data; they were then chosen on other draws (docs/local.md). The tables are therefore not untouched",
         "by them. Of the local engine as it is are the rows of Butterfly, random graphs, null pairs with 300 and 1,000",
         "rows and tables, and but for unions of neighbors that are too large to be tried those of null columns, parity,",
-        "Gaussian laws and missed neighbors. Of the engine with its last rule for pairs are those of null",
+        "Gaussian laws and missed neighbors. Of the engine with its former rule for pairs are those of null",
         "pairs with 5,000 rows, the test by itself, speed, arrows and a million variables (the network of 300,000 was",
         "fitted beside fourteen other processes); older ones are intervals, growth, networks of 1,000 variables, twelve",
         "variables, the deep engine with tests, and rules.\n",
