@@ -160,8 +160,8 @@ def test_the_memory_of_lists_does_not_grow_with_all_pairs():
 
 
 def test_own_terms_are_trained_with_the_energy_and_interactions_are_not():
-    frame = simulate("butterfly", d=2, n=300, seed=0).frame()
-    options = DeepOptions(base="own", steps=40, n_splits=1, proximal_steps=50)
+    frame = simulate("butterfly", d=2, n=600, seed=0).frame()
+    options = DeepOptions(base="own", steps=150, n_splits=1, proximal_steps=50)
     model = by_omega(frame, energy="mlp", objective="noisy", options=options)
     (_, own), _ = model.energy_
     assert model.survived_["all rows"]
