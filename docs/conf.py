@@ -32,7 +32,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(?!gpmnet\.).*"),
     (
         r"py:.*",
-        r"gpmnet\.(baselines\.(kci_iamb\._Iamb|isolate\.T|ci_tests\.kci_test|pc\.pc_moral)|parts\.P"
+        r"gpmnet\.(baselines\.(kci_iamb\._Iamb|isolate\.T|ci_tests\.kci_test|pc\.pc_moral)|parts\.P|parallel\.Answer|energies\.pairwise\.RowFunctions"
         r"|simulate\.(decomposable\.perfect_dag|gaussian\.GaussianLaw)|table\.raw\.RawTable)",
     ),  # not public
 ]

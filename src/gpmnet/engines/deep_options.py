@@ -36,7 +36,7 @@ class DeepOptions(Training):
         Where Omega decides: ways to split the rows into two halves, on all of which a pair must be seen.
     all_pairs_up_to : int
         Where Omega decides with a pairwise energy: variables up to which every pair is fitted; beyond it those that the
-        gradient asks for (`gpmnet.solvers.listed`), the same solution at a cost that grows with their number.
+        gradient asks for (``gpmnet.solvers.listed``), the same solution at a cost that grows with their number.
     omega_rows : int
         Rows of a step over which the penalised Omega is averaged.
     proximal_steps : int
