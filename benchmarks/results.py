@@ -259,9 +259,9 @@ def write():
         "neighbor that acts together with another must rest) were changed after runs of the tables had shown low recall on",
         "sparse discrete data; they were then chosen on other draws (docs/local.md). The tables are therefore not untouched",
         "by them. Of the local engine as it is are the rows of Butterfly, random graphs, null pairs with 300 and 1,000",
-        "rows and tables, and but for unions of neighbors that are too large to be tried those of null columns, parity,",
+        "rows, speed and tables, and but for unions of neighbors that are too large to be tried those of null columns, parity,",
         "Gaussian laws and missed neighbors. Of the engine with its former rule for pairs are those of null",
-        "pairs with 5,000 rows, the test by itself, speed, arrows and a million variables (the network of 300,000 was",
+        "pairs with 5,000 rows, the test by itself, arrows and a million variables (the network of 300,000 was",
         "fitted beside fourteen other processes); older ones are intervals, growth, networks of 1,000 variables, twelve",
         "variables, the deep engine with tests, and rules.\n",
     ]
