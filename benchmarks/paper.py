@@ -70,9 +70,10 @@ def butterfly():
 
 **Claim.** KCI, GS and the paper's estimator almost recover the structure for all kinds; GLASSO and NPN do not.
 
-**Here.** Mean Hamming distances: {seen}. GLASSO and NPN see no edge of a Butterfly, whose pairs are uncorrelated. What
-the paper's estimator is said to do, `gpm-omega-pairs` does; the published parts themselves do not: their halves do not
-agree, the support is empty, and [deep.md](deep.md#edges-by-omega-alone) says why.
+**Here.** Mean Hamming distances: {seen}. GLASSO and NPN are about as far off as the empty graph. What
+the paper's estimator is said to do, `gpm-omega-pairs` does; the published parts themselves did not where they were
+tried (one draw, d = 6): their halves do not agree, the support is empty, and
+[deep.md](deep.md#edges-by-omega-alone) says why.
 
 {pivot(rows)}
 
@@ -131,7 +132,7 @@ def large():
 **Claim.** Time grows about linearly in the number of variables, to 5,000 on CPUs; 10,000 variables took 7,725 s (appendix).
 
 **Here**, Butterfly continuous, 1,000 rows, the support of Omega (`gpm-omega-pairs`): each screen is one matrix product over
-all pairs, so that time grows with d² where d is large.
+all pairs, each step costs as much as the pairs that are listed.
 
 {markdown(omega[columns].round(4))}
 

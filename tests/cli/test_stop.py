@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -134,7 +135,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_fit(table, gpmnet, m
 def test_a_limit_on_files_is_one_line_and_the_old_result_stays(table, tmp_path):
     assert run("fit", table, "-o", tmp_path / "out").returncode == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))  # noqa: E731
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (2000, 2000))
     done = run("fit", table, "-o", tmp_path / "out", "--fdr", 0.2, preexec_fn=limit)
     assert (done.returncode, done.stderr) == (
         2,

@@ -87,8 +87,7 @@ def _evidence(designs: Designs, nodes: Tensor, partners: Tensor, given: Tensor, 
             own, *others = slice(0, k), slice(k, 2 * k), slice(2 * k, None)
             free = regression.n - regression.df
             for slot, other in enumerate(others):
-                white = (whitener(left[:, at, at], spread[:, at]) for at in (own, other))
-                first, second = white
+                first, second = (whitener(left[:, at, at], spread[:, at]) for at in (own, other))
                 square = (first.mT @ left[:, own, other] @ second).square().sum(dim=(1, 2))
                 mean = width[part, 0] * (width[part, 1] if slot == 0 else width[part, 2:].sum(dim=1))
                 found[2 * slot, part], found[2 * slot + 1, part] = free * square - mean, mean

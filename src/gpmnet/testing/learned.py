@@ -96,9 +96,9 @@ class LearnedTest:
         says = torch.tensor(said, dtype=torch.bool, device=first.device).nonzero()[:, 0]
         sets = packed(given[says])
         for part in self.test.designs.batches(sets, budget(first.device)):
-            at = says[part]
-            for alike in torch.split(at, _AT_ONCE):
-                found[alike] = self._batch(first[alike], second[alike], packed(given[alike]))
+            for alike in torch.split(part, _AT_ONCE):
+                at = says[alike]
+                found[at] = self._batch(first[at], second[at], sets[alike])
         return found
 
     def _is_said(self, i: int, j: int) -> bool:
