@@ -28,6 +28,7 @@ ORDER = [
     {"engines"},
     {"network"},
     {"parameters"},
+    {"fitting"},
     {"estimator"},
     {"causal"},
     {"simulate", "metrics"},

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import platform
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
-from importlib.metadata import version
+from dataclasses import fields
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from gpmnet import __version__
-from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines import ENGINES
-from gpmnet.engines.base import Engine, Found, Problem, check_fits, looked_at
-from gpmnet.engines.decide import cautions_of, decide
-from gpmnet.errors import CollinearWarning, InputError, quote, with_article
-from gpmnet.memory import refusals_told
-from gpmnet.network import Facts, MarkovNetwork, Origin
-from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
-from gpmnet.network.density import density_note
-from gpmnet.network.joint import group_caution
-from gpmnet.network.queries import neighbor_lists
-from gpmnet.parallel import check_n_jobs, limited_threads
+from gpmnet.engines.base import Engine
+from gpmnet.errors import CollinearWarning, InputError, quote
+from gpmnet.fitting import Plan, fit_table
+from gpmnet.network import MarkovNetwork, Origin
+from gpmnet.parallel import check_n_jobs
 from gpmnet.parameters import (
     check_callables,
     check_device,
+    check_origin,
     least_strength,
     name_pairs,
     name_tiers,
@@ -42,7 +33,6 @@ from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
-_PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
 _PAIRS = ("forbid", "require", "arrows")
 _PARTS = ("energy", "objective", "penalty", "decide", "options")
 
@@ -203,63 +193,30 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             Called with the network as soon as its edges are chosen: Omega, which may take longer than all before it, is
             NaN there, and edges have no shapes.
         """
-        cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
-        check_device(self.device)
+        plan = self._plan()
         check_callables(progress=progress, on_edges=on_edges)
-        seed = seed_of(self.random_state)
-        self._check(engine, origin)
-        clock = [time.perf_counter()]
+        check_origin(origin)
+        begun = time.perf_counter()
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
         table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
-        check_fits(engine, table, self.device)
-        problem, skipped = self._problem(table, engine, cutoff, seed, progress or silent)
-        facts = self._facts(table, engine, seed, origin)
-        clock.append(time.perf_counter())
-        with refusals_told(), limited_threads(n_jobs):
-            found = engine.fit(problem)
-            clock.append(time.perf_counter())
-            chosen = decide(found, problem, cutoff)
-            said = cutoff if engine.own_rule is None else None
-            if on_edges is not None:
-                on_edges(edges_alone(table, found, chosen, said, facts))
-            joint = found.joint(chosen.is_edge)
-            clock.append(time.perf_counter())
-            shown = shown_edges(problem.d, chosen, found.strength)
-            described = found.describe(chosen.is_edge, shown)
-        clock.append(time.perf_counter())
-        timings = dict(zip(("load", "test", "groups", "omega"), np.diff(clock).tolist(), strict=True))
-        stops = (*found.stops, *described.stops)
-        cautions = cautions_of(stops, table.names)
-        groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
-        hidden = group_caution(groups, findings)
-        seconds = {phase: round(value, 3) for phase, value in timings.items()}
-        dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-        notes = (
-            *skipped,
-            *cautions,
-            *([hidden] if hidden else []),
-            *dense,
-            *([engine.own_rule] if engine.own_rule else []),
-            *found.notes,
+        outcome = fit_table(
+            plan, table, begun=begun, origin=origin, progress=progress or silent, on_edges=on_edges
         )
-        facts = replace(facts, seconds=seconds, warnings=notes)
-        network, omega = build_network(table, found, chosen, described, shown, said, facts)
-        network = replace(network, groups=groups, joint_findings=findings)
         # Only now: a fit that fails leaves what the one before has learned.
         self._store(
-            found.learned,
-            network_=network,
-            omega_=omega,
+            outcome.learned,
+            network_=outcome.network,
+            omega_=outcome.omega,
             table_=table,
-            timings_=timings,
-            n_iter_=max(found.n_iter, described.n_iter),
-            converged_=not stops,
+            timings_=outcome.timings,
+            n_iter_=outcome.n_iter,
+            converged_=not outcome.cautions,
         )
-        if cautions:
-            warnings.warn("; ".join(cautions), ConvergenceWarning, stacklevel=2)
-        if hidden:
-            warnings.warn(hidden, CollinearWarning, stacklevel=2)
+        if outcome.cautions:
+            warnings.warn("; ".join(outcome.cautions), ConvergenceWarning, stacklevel=2)
+        if outcome.hidden:
+            warnings.warn(outcome.hidden, CollinearWarning, stacklevel=2)
         return self
 
     def set_params(self, **params: Any) -> GPM:
@@ -292,16 +249,20 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise InputError(f"the engine is an object with parts of its own: set engine__{name}, not {name}")
         return part
 
-    def _facts(self, table: Table, engine: Engine, seed: int, origin: Origin | None) -> Facts:
-        """Return what is known of a run before it begins."""
-        return Facts(
-            schema=table.schema,
-            settings=self._settings(engine) | {"random_state": seed},
-            seed=seed,
-            versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
-            python=platform.python_version(),
-            origin=origin,
-        )
+    def _plan(self) -> Plan:
+        """Return what is asked of a fit; raise where a parameter is wrong, or is one that the engine has no use for."""
+        cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
+        check_device(self.device)
+        seed = seed_of(self.random_state)
+        forbid, require, arrows = (name_pairs(name, getattr(self, name)) for name in _PAIRS)
+        tiers = name_tiers(self.tiers)
+        for name in ("arrows", "tiers"):
+            if getattr(self, name) is not None and not engine.takes_directions:
+                raise InputError(f"{name} are directions, which this engine does not have; use engine='dag'")
+        if engine.own_rule and (self.threshold is not None or self.min_strength):
+            raise InputError(f"threshold and min_strength choose edges by p-values; here {engine.own_rule}")
+        settings = self._settings(engine) | {"random_state": seed}
+        return Plan(engine, cutoff, forbid, require, arrows, tiers, self.device, n_jobs, seed, settings)
 
     def _cutoff(self) -> Cutoff:
         rate = share("fdr", self.fdr)
@@ -309,46 +270,6 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         if self.threshold is None:
             return Cutoff(rate, "q", least)
         return Cutoff(share("threshold", self.threshold), "p", least)
-
-    def _problem(
-        self, table: Table, engine: Engine, cutoff: Cutoff, seed: int, progress: Progress
-    ) -> tuple[Problem, tuple[str, ...]]:
-        """Return what the engine is given, and a note if these are not all rows."""
-        forbid, require, arrows = (name_pairs(name, getattr(self, name)) for name in _PAIRS)
-        names, twins = table.names, table.schema.duplicates
-        known = [
-            np.array(position_pairs(names, given, twins), dtype=np.intp).reshape(-1, 2)
-            for given in (forbid, require, arrows)
-        ]
-        forbidden, required = (np.unique(np.sort(pairs, axis=1), axis=0) for pairs in known[:2])
-        both = {*map(tuple, forbidden.tolist())} & {*map(tuple, required.tolist())}
-        if both:
-            a, b = (table.names[at] for at in min(both))
-            raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
-        encoded, skipped = looked_at(table, engine, seed)
-        tiers = position_tiers(names, name_tiers(self.tiers), twins)
-        alpha = cutoff.value if cutoff.of == "p" else 0.0
-        return Problem(
-            encoded, forbidden, required, known[2], tiers, alpha, seed, self.device, progress
-        ), skipped
-
-    def _check(self, engine: Engine, origin: Any) -> None:
-        """Raise where a parameter is wrong, or is one that the engine has no use for."""
-        for name in _PAIRS:
-            name_pairs(name, getattr(self, name))
-        name_tiers(self.tiers)
-        if origin is not None and not isinstance(origin, Origin):
-            raise InputError(
-                f"origin must be a gpmnet.network.Origin; got {with_article(type(origin).__name__)}"
-            )
-        if not engine.takes_directions:
-            for name in ("arrows", "tiers"):
-                if getattr(self, name) is not None:
-                    raise InputError(
-                        f"{name} are directions, which this engine does not have; use engine='dag'"
-                    )
-        if engine.own_rule and (self.threshold is not None or self.min_strength):
-            raise InputError(f"threshold and min_strength choose edges by p-values; here {engine.own_rule}")
 
     def _engine(self) -> Engine:
         """Return the engine with the parts it was given."""
@@ -392,8 +313,3 @@ def fit(table: Any, **options: Any) -> MarkovNetwork:
     kinds = options.pop("kinds", None)
     network: MarkovNetwork = GPM(**options).fit(table, kinds=kinds).network_
     return network
-
-
-def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:
-    ends = (found.first[is_edge].tolist(), found.second[is_edge].tolist())
-    return neighbor_lists(d, zip(*ends, strict=True))

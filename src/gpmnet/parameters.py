@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from gpmnet.errors import InputError, quote
+from gpmnet.errors import InputError, quote, with_article
+from gpmnet.network import Origin
 
 
 def share(name: str, value: Any) -> float:
@@ -57,6 +58,13 @@ def check_callables(**given: Any) -> None:
     for name, value in given.items():
         if value is not None and not callable(value):
             raise InputError(f"{name} must be a function; got {quote(value)}")
+
+
+def check_origin(origin: Any) -> None:
+    """Raise unless a parameter is an `Origin`, or None."""
+    if origin is not None and not isinstance(origin, Origin):
+        got = with_article(type(origin).__name__)
+        raise InputError(f"origin must be a gpmnet.network.Origin; got {got}")
 
 
 def seed_of(random_state: Any) -> int:
