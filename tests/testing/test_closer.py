@@ -114,6 +114,35 @@ def test_the_threshold_of_a_jump_is_the_best_of_all():
     assert float(cut[0, 0]) == pytest.approx(max(gains)[1])
 
 
+def test_thresholds_do_not_depend_on_a_mean_or_slope_that_residuals_have_over_some_rows():
+    rng = np.random.default_rng(6)
+    z = drawn(6, 2, 501)
+    y = torch.tensor(1.0 * (z[0, 0].numpy() > 0.3) + 0.3 * rng.normal(size=501))[None, None]
+    plain, shifted = (closer._closest(z, x) for x in (y, y + 5.0 - 3.0 * z[:, 1:]))
+    for one, other in zip(plain, shifted, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_a_jump_is_placed_again_where_the_rows_around_it_say():
+    """The place with the least squared loss of all, when the jump at the old one is fitted beside it."""
+    rng = np.random.default_rng(7)
+    z = drawn(7, 2, 400)
+    line, rider = z[0].numpy()
+    y = (line > 0.2) * rider + 0.1 * rng.normal(size=400)
+    old = np.sort(line)[np.sum(line <= 0.2) + 12]
+    jumps = closer._Jumps(*(torch.tensor([[x]]) for x in (0, old, 2, True)))
+    none = Regression.without_columns(1, 400, 1e-9, z.device).with_columns(DenseBlock(z))
+    left = none.with_columns(DenseBlock(jumps.columns(z))).residuals(torch.tensor(y)[None, :, None]).mT
+    placed, moved = jumps.placed(z, left)
+
+    def loss(cut):
+        columns = np.column_stack([np.ones(400), line, rider, (line > old) * rider, (line > cut) * rider])
+        return np.square(y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0]).sum()
+
+    assert moved.tolist() == [[True]]
+    assert float(placed.cut) == min(line, key=loss)
+
+
 def test_forward_choice_agrees_with_refitted_regressions():
     rng = np.random.default_rng(5)
     columns = standardised(torch.tensor(rng.normal(size=(1, 6, N))))
@@ -140,6 +169,25 @@ def test_null_pairs_behind_what_regressions_miss_are_honest(p_given, n):
 
     assert rejected() <= 7
     assert rejected(closer_up_to=0) >= 14
+
+
+LARGER = {
+    "sign times": (10_000, lambda z: np.sign(z[:, 0]) * z[:, 1]),
+    "product of three": (5000, lambda z: z[:, 0] * z[:, 1] * z[:, 2]),
+}
+
+
+@pytest.mark.parametrize("law", LARGER)
+def test_more_rows_do_not_make_false_edges(p_given, law):
+    n, mean = LARGER[law]
+    p_values = []
+    for seed in range(6):
+        rng = np.random.default_rng(100 + seed)
+        z = rng.normal(size=(n, 3))
+        x, y = (mean(z) + 0.4 * rng.normal(size=n) for _ in range(2))
+        p_values.append(p_given(np.column_stack([x, y, z]), 0, 1, [2, 3, 4]))
+    assert min(p_values) > 1e-3
+    assert np.mean(np.array(p_values) < 0.05) <= 0.4
 
 
 def test_edges_beside_a_curve_are_still_seen(p_given):

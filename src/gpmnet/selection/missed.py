@@ -26,7 +26,7 @@ from gpmnet.testing.blocks import budget
 from gpmnet.testing.design import Designs
 from gpmnet.testing.residuals import floor
 
-_AT_ONCE = 128  # sets: their moments are small, those of thousands are not
+_AT_ONCE = {"cpu": 1 << 7, "cuda": 1 << 13}  # sets: the moments of more do not stay in a processor's caches
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def evidence(
 ) -> tuple[Evidence, Evidence]:
     """Return what partners (B,) say about nodes (B,) given their sets (B, s; -1 pads), and what groups (B, m; -1 pads) do.
 
-    Time O(B (p^2 M K + M^3)) for p columns of a design and M features of a group; memory `_AT_ONCE` times M^2.
+    Time O(B (p^2 M K + M^3)) for p columns of a design and M features of a group; memory `_AT_ONCE` times M (M + p).
     """
 
     def block(at: slice) -> Tensor:
@@ -74,7 +74,7 @@ def _evidence(designs: Designs, nodes: Tensor, partners: Tensor, given: Tensor, 
     everyone = torch.cat([nodes[:, None], partners[:, None], group], dim=1)
     width = torch.where(everyone >= 0, f.width[everyone.clamp(min=0)], 0).double()
     for batch in designs.batches(given, budget(nodes.device), products=False):
-        for part in torch.split(batch, _AT_ONCE):
+        for part in torch.split(batch, _AT_ONCE[nodes.device.type]):
             table = designs.table(given[part], everyone[part])
             regression = designs.regress(given[part], [nodes[part]], table, products=False)
             rows = feature_rows(f, table, everyone[part])

@@ -8,7 +8,12 @@ to all variables that have the shape, a false edge:
 - a threshold of a sum, :math:`1(w^\top z > c)`: the linear index has the direction only as far as lines follow steps. One
   *neuron* an end, :math:`a + b\, \sigma(w^\top z + c)`, is fitted by least squares, its steepness with it;
 - a jump that something rides on, :math:`\operatorname{sign}(z_1) z_2`: thresholds of each member, alone and times every
-  member, of which those join that what is left shows a clear sign of (a cumulated sum of residuals, Stute 1997).
+  member, of which those join that what is left shows a clear sign of (a cumulated sum of residuals, Stute 1997). Each is
+  placed again by the rows around it.
+
+From 1,000 rows on more is looked at, since less misfit is enough for a false edge: curves of a rider jump with it, absolute
+differences of members (the largest of several is made of comparisons), and functions of the *whole index*, what all this
+says of an end: every feature of :math:`x = g(f(z) + \text{noise})` is a function of f.
 
 All this costs more than the regression before it, so it is for pairs that would be rejected. The p-value after the closer
 look counts if it is the larger one.
@@ -36,6 +41,9 @@ _MOST_JUMPS = 8
 _CLEAR = 4.0  # standard errors: the largest of some thousand
 _STRETCHES = 64  # of the thresholds of a member
 _LEAST = 1e-3  # variance of a jump
+_MOST_CURVES, _ROWS_A_CURVE = 8, 1000  # functions of a rider that jump with it
+_MOST_COMPARED = 6  # members: pairs of more are many
+_NEAR = 512  # rows on either side of a jump among which it is placed again
 
 
 def look_closer(
@@ -65,17 +73,50 @@ def look_closer(
     powers = torch.cat([standardised(scores**e) for e in (2, 3)], dim=1)
     start = standardised(_predicted(lines, first, regression.ridge))
     made = [powers, _neurons(lines, first, start)]
+    many_rows = _n_curves(regression.n) > 0
+    if many_rows and scores.shape[1] <= _MOST_COMPARED:
+        i, j = torch.triu_indices(scores.shape[1], scores.shape[1], 1)
+        made.append(standardised((scores[:, i] - scores[:, j]).abs()))
     if n_index:
         index = standardised(_predicted(torch.cat([lines, powers], dim=1), first, regression.ridge))
         made.append(index_functions(index, n_index).flatten(1, 2))
     wider = regression.with_columns(DenseBlock(torch.cat(made, dim=1)))
-    jumps = _jumps(wider, lines, left - wider.fitted(left.mT).mT)
-    return wider if jumps is None else wider.with_columns(DenseBlock(jumps))
+    wider = _with_jumps(wider, lines, left)
+    if many_rows and n_index:
+        index = standardised(wider.fitted(first.mT).mT)
+        wider = wider.with_columns(DenseBlock(index_functions(index, n_index)[:, :, 1:].flatten(1, 2)))
+    return wider
 
 
-def n_fitted(n_lines: int, n_scores: int, n_targets: int, n_index: int) -> int:
-    """Return how many numbers a closer look fits: those inside of neurons, indices and jumps count like coefficients."""
-    return n_targets * (n_lines + 2 + n_lines + 2 * n_scores + n_index) + 2 * n_scores + 2 * _MOST_JUMPS
+def _with_jumps(regression: Regression, lines: Tensor, left: Tensor) -> Regression:
+    """Return regressions with the jumps of lines (b, k, n) that what is left (b, q, n) of targets shows."""
+    jumps = _jumps(regression, lines, left - regression.fitted(left.mT).mT)
+    if jumps is None:
+        return regression
+    wider = regression.with_columns(DenseBlock(jumps.columns(lines)))
+    jumps, has_moved = jumps.placed(lines, left - wider.fitted(left.mT).mT)
+    moved = jumps.kept(has_moved)
+    if moved is not None:
+        wider = wider.with_columns(DenseBlock(moved.columns(lines)))
+    return wider.with_columns(DenseBlock(jumps.curves(lines, _n_curves(regression.n))))
+
+
+def n_fitted(n: int, n_lines: int, n_scores: int, n_targets: int, n_index: int) -> int:
+    """Return how many numbers a closer look at n rows fits.
+
+    Those inside of neurons, indices and jumps count like coefficients.
+    """
+    jumps = _MOST_JUMPS * (2 + _n_curves(n))
+    fitted = n_targets * (n_lines + 2 + n_lines + 2 * n_scores + n_index) + 2 * n_scores + jumps
+    if not _n_curves(n):
+        return fitted
+    compared = n_scores * (n_scores - 1) // 2 if n_scores <= _MOST_COMPARED else 0
+    return fitted + compared + n_targets * max(0, n_index - 1)
+
+
+def _n_curves(n: int) -> int:
+    """Return how many functions of a rider jump with it, with n rows."""
+    return min(_MOST_CURVES, n // _ROWS_A_CURVE)
 
 
 def _weights(columns: Tensor, targets: Tensor, ridge: float) -> Tensor:
@@ -161,18 +202,76 @@ class _Neuron(NamedTuple):
         return _Neuron(*(torch.where(which, mine, theirs) for which, mine, theirs in pairs))
 
 
-def _jumps(regression: Regression, lines: Tensor, left: Tensor) -> Tensor | None:
-    """Return the jumps that what is left (b, q, n) of targets shows, standardised, (b, c, n); zero where one has fewer."""
+class _Jumps(NamedTuple):
+    """Jumps of b designs, (b, c) each: numbers of lines, thresholds, riders (0 is none), and whether a design has it."""
+
+    line: Tensor
+    cut: Tensor
+    rider: Tensor
+    has: Tensor
+
+    def kept(self, has: Tensor) -> _Jumps | None:
+        """Return those that `has`, (b, c) of bool, says, in as few places as hold them; None if there are none."""
+        count = int(has.sum(dim=1).max())
+        if not count:
+            return None
+        order = has.int().argsort(dim=1, descending=True, stable=True)[:, :count]
+        return _Jumps(*(x.gather(1, order) for x in (self.line, self.cut, self.rider, has)))
+
+    def columns(self, lines: Tensor) -> Tensor:
+        """Return the jumps of lines (b, k, n) as columns, standardised, (b, c, n); zero where a design does not have one."""
+        above = _take(lines, self.line) > self.cut[..., None]
+        return standardised(above * _take(_with_one(lines), self.rider)) * self.has[..., None]
+
+    def curves(self, lines: Tensor, count: int) -> Tensor:
+        """Return the same jumps of functions of their riders, (b, c * count, n).
+
+        Features of a target bend what it follows: where that jumps with a rider, they jump with curves of it.
+        """
+        above = (_take(lines, self.line) > self.cut[..., None]) & (self.has & (self.rider > 0))[..., None]
+        functions = index_functions(_take(_with_one(lines), self.rider), count + 1)[:, :, 1:]
+        return standardised((functions * above[:, :, None]).flatten(1, 2))
+
+    def placed(self, lines: Tensor, left: Tensor) -> tuple[_Jumps, Tensor]:
+        """Return the jumps at the places that what they leave (b, q, n) asks for, and which of them have moved, (b, c).
+
+        A jump that is some rows away from where it should be leaves all of itself in the rows between: sums from the
+        threshold outwards show it where sums over all rows do not.
+        """
+        n = lines.shape[2]
+        value, order = _take(lines, self.line).sort(dim=2)
+        at = torch.searchsorted(value, self.cut[..., None], right=True)
+        scaled = left / left.square().mean(dim=2, keepdim=True).clamp(min=1e-12).sqrt()
+        rider = _take(_with_one(lines), self.rider)
+        found = []
+        for step in (1, -1):
+            steps = torch.arange(min(_NEAR, n), device=lines.device)
+            place = at + step * steps if step > 0 else at - 1 - steps
+            inside = (place >= 0) & (place < n)
+            row = order.gather(2, place.clamp(0, n - 1))
+            ridden = rider.gather(2, row) * inside
+            gain = torch.zeros_like(ridden)
+            for feature in scaled.unbind(dim=1):
+                there = feature[:, None].expand_as(rider).gather(2, row)
+                gain = torch.maximum(gain, (there * ridden).cumsum(dim=2).square())
+            gain = gain / ridden.square().cumsum(dim=2).clamp(min=1e-6)
+            # Between equal values there is no threshold.
+            beyond = value.gather(2, (place + step).clamp(0, n - 1))
+            here = value.gather(2, place.clamp(0, n - 1))
+            found.append((torch.where(beyond != here, gain, 0.0), torch.where(here > beyond, beyond, here)))
+        gain, cut = (torch.cat(x, dim=2) for x in zip(*found, strict=True))
+        best, which = gain.max(dim=2)
+        moved = self.has & (best > _CLEAR**2)
+        return self._replace(cut=torch.where(moved, cut.gather(2, which[..., None])[..., 0], self.cut)), moved
+
+
+def _jumps(regression: Regression, lines: Tensor, left: Tensor) -> _Jumps | None:
+    """Return the jumps that what is left (b, q, n) of targets shows."""
     step = -(-regression.n // _CHOSEN_BY)
     line, cut, rider = _closest(lines[:, :, ::step], left[:, :, ::step])
-    columns = (_take(lines, line) > cut[..., None]) * _take(_with_one(lines), rider)
-    columns = standardised(columns)
-    chosen = _forward(columns - regression.fitted(columns.mT).mT, left, regression)
-    count = int(chosen.sum(dim=1).max())
-    if not count:
-        return None
-    order = chosen.int().argsort(dim=1, descending=True, stable=True)[:, :count]
-    return _take(columns * chosen[:, :, None], order)
+    jumps = _Jumps(line, cut, rider, torch.ones_like(line, dtype=torch.bool))
+    columns = jumps.columns(lines)
+    return jumps.kept(_forward(columns - regression.fitted(columns.mT).mT, left, regression))
 
 
 def _closest(lines: Tensor, left: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -183,6 +282,8 @@ def _closest(lines: Tensor, left: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     (b, k, n), q = lines.shape, left.shape[1]
     ridden = _with_one(lines)
     h = k + 1
+    # Over some of the rows residuals have a mean and a slope, which the lowest thresholds would be chosen for.
+    left = left - _predicted(ridden, left, 1e-6)
     scale = left.square().mean(dim=2).clamp(min=1e-12).sqrt()
     products = ((left / scale[:, :, None])[:, :, None] * ridden[:, None]).flatten(1, 2)
     summed = torch.cat([products, ridden, ridden**2], dim=1)

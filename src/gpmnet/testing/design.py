@@ -158,7 +158,7 @@ class Designs:
         n_levels = key.n_discrete * key.wide
         n_levels = n_levels if n_levels <= _FEW_LEVELS else 0
         n_scores, n_index = key.shape.n_continuous, o.index_cosines(f.n)
-        if n_fitted(n_scores + n_levels, n_scores, len(targets), n_index) > _FITTED_SHARE * f.n:
+        if n_fitted(f.n, n_scores + n_levels, n_scores, len(targets), n_index) > _FITTED_SHARE * f.n:
             return None
         members = self._members(given, key)
         levels = self._indicators(members.discrete[:, : key.n_discrete if n_levels else 0], table).flatten(1)
