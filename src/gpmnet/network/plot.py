@@ -27,6 +27,7 @@ from gpmnet.network.edge_lines import draw_edges
 from gpmnet.network.matrix import DENSE_UP_TO
 from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.queries import SEED
+from gpmnet.network.report.parts import weight_of
 from gpmnet.network.report.positions import layout
 from gpmnet.network.text import SIGN_WORDS, at_cutoff, counted, short
 
@@ -68,7 +69,10 @@ def plot_network(
         raise InputError(f"color={quote(color)} is not kind or community")
     whole, network = network, _strongest_part(network)
     d, edges = len(network.names), network.pairs.take(np.flatnonzero(network.pairs.is_edge))
-    where = layout(d, edges.first, edges.second, seed) * [1.0, -1.0]
+    where = layout(d, edges.first, edges.second, weight_of(network)[network.pairs.is_edge], seed) * [
+        1.0,
+        -1.0,
+    ]
     side = float(np.clip(3.2 + 0.75 * np.sqrt(d), 5.0, 13.0))
     width, height = np.ptp(where, axis=0) + 1.0 if d else (1.0, 1.0)
     ax = figure_axes(ax, (side * float(np.clip(width / height, 0.9, 1.7)) + 0.6, side))

@@ -7,7 +7,7 @@ from gpmnet.network.report.positions import layout, least_stress
 
 def lay(graph, seed=0):
     ends = np.array(sorted(graph.edges), dtype=np.intp).reshape(-1, 2)
-    return layout(len(graph), ends[:, 0], ends[:, 1], seed)
+    return layout(len(graph), ends[:, 0], ends[:, 1], seed=seed)
 
 
 def stress(where, steps):
@@ -61,3 +61,17 @@ def test_components_and_single_nodes_do_not_overlap():
 def test_nothing_and_nobody_joined_are_fine():
     assert lay(nx.empty_graph(0)).shape == (0, 2)
     assert len(np.unique(lay(nx.empty_graph(9)), axis=0)) == 9
+
+
+def test_strong_pairs_stand_close_and_communities_apart_in_a_complete_graph():
+    group = np.arange(12) // 4
+    first, second = np.triu_indices(12, 1)
+    inside = group[first] == group[second]
+    where = layout(12, first, second, np.where(inside, 0.6, 0.05))
+    apart = np.linalg.norm(where[first] - where[second], axis=1)
+    assert apart[inside].max() < apart[~inside].min()
+
+
+def test_weights_without_any_weight_are_as_none():
+    first, second = np.array([0, 1]), np.array([1, 2])
+    np.testing.assert_array_equal(layout(3, first, second, np.zeros(2)), layout(3, first, second))

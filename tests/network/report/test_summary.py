@@ -57,7 +57,7 @@ def test_the_headline_says_what_was_found(described):
     assert said["edges"].startswith("3 edges at a false-discovery rate of 5%")
     assert [edge["source"] for edge in said["strongest"]] == ["density", "density", "<colour>"]
     assert said["strongest"][0]["figures"] == "strength 0.62, q < 1e-16"
-    assert said["strongest"][0]["says"] == described.explain("density", "alcohol").direction
+    assert said["strongest"][0]["says"] == "Given the other variables, low density goes with high alcohol."
     assert said["alone"] == ""
     assert said["part"] == ""
     alone = summarise(described.filter(q=1e-3))["headline"]

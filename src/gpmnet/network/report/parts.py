@@ -76,7 +76,7 @@ def node_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
     edge = pairs.is_edge[shown.pairs]
     first, second = first[edge], second[edge]
     weight = weight_of(network)[shown.pairs][edge]
-    where = layout(len(shown.nodes), first, second)
+    where = layout(len(shown.nodes), first, second, weight)
     group = np.zeros(len(shown.nodes), dtype=np.intp)
     joined = list(zip(first.tolist(), second.tolist(), strict=True))
     for number, members in enumerate(communities(len(shown.nodes), joined, weight.tolist())):
@@ -172,10 +172,9 @@ def says(network: MarkovNetwork, at: int) -> str:
     if network.repeats(a, b):
         return "One column repeats the other, so they are joined without a test."
     if sentence := network.explain(a, b).direction:
-        return sentence
+        return f"Given the other variables, {sentence[0].lower()}{sentence[1:]}"
     kinds = (network.kinds[first], network.kinds[second]) if network.kinds else ("", "")
-    words = finding(kinds, _rounded(float(network.pairs.sign[at])))
-    return f"{words[0].upper()}{words[1:]}."
+    return f"Given the other variables, {finding(kinds, _rounded(float(network.pairs.sign[at])))}."
 
 
 def _rounded(value: float) -> float | None:

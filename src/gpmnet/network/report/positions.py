@@ -14,16 +14,20 @@ Ends = NDArray[np.intp]
 
 SWEEPS = 30
 MOST_ROUNDS = 150
+SHORTEST, LONGEST = 0.6, 3.0
+"""Of an edge."""
 ASPECT = 1.45
 """Width over height that the whole picture aims at."""
 
 
-def layout(n: int, first: Ends, second: Ends, seed: int = 0) -> Points:
-    """Return positions of shape (n, 2); an edge is about one unit long.
+def layout(
+    n: int, first: Ends, second: Ends, weight: NDArray[np.float64] | None = None, seed: int = 0
+) -> Points:
+    """Return positions of shape (n, 2); an edge is about one unit long, a heavy one shorter, a light one longer.
 
-    Each component minimises its stress sum_ij d_ij^-2 (|x_i - x_j| - d_ij)^2, d the number of steps between
-    two nodes; the components then stand beside each other, the largest first, and nodes without an edge
-    in rows under them.
+    Each component minimises its stress sum_ij d_ij^-2 (|x_i - x_j| - d_ij)^2, d the length of the shortest way between
+    two nodes along edges, so that heavy pairs stand close and communities apart even where every pair is an edge; the
+    components then stand beside each other, the largest first, and nodes without an edge in rows under them.
 
     Examples
     --------
@@ -31,7 +35,8 @@ def layout(n: int, first: Ends, second: Ends, seed: int = 0) -> Points:
     >>> round(float(np.linalg.norm(where[0] - where[1])), 3)
     1.0
     """
-    graph = csr_array((np.ones(len(first)), (first, second)), shape=(n, n))
+    lengths = np.ones(len(first)) if weight is None else lengths_of(weight, n)
+    graph = csr_array((lengths, (first, second)), shape=(n, n))
     label = connected_components(graph, directed=False)[1].astype(np.intp)
     size = np.bincount(label, minlength=1)
     rng = np.random.default_rng(seed)
@@ -44,13 +49,28 @@ def layout(n: int, first: Ends, second: Ends, seed: int = 0) -> Points:
             where[members] = [[0.0, 0.0], [1.0, 0.0]]
             boxes.append(members)
             continue
-        steps = shortest_path(graph[members][:, members], directed=False, unweighted=True)
+        steps = shortest_path(graph[members][:, members], directed=False)
         where[members] = _wide(least_stress(steps, rng))
         boxes.append(members)
     alone = np.flatnonzero(size[label] == 1) if n else np.zeros(0, dtype=np.intp)
     bottom, width = _shelves(where, boxes)
     _rows(where, alone, bottom, width)
     return where
+
+
+def lengths_of(weight: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return how long edges of n nodes should be: in inverse proportion to the root of the weight, within bounds.
+
+    The median of the heaviest two a node has length 1: where every pair is an edge, most of them say little.
+
+    >>> lengths_of(np.array([0.1, 0.4, 0.4, 0.9]), 4).round(2).tolist()
+    [2.0, 1.0, 1.0, 0.67]
+    """
+    heaviest = np.sort(weight)[::-1][: 2 * n]
+    middle = float(np.median(heaviest)) if len(weight) else 0.0
+    if middle <= 0:
+        return np.ones(len(weight))
+    return np.clip(np.sqrt(middle / np.maximum(weight, 1e-12)), SHORTEST, LONGEST)
 
 
 def least_stress(steps: NDArray[np.float64], rng: np.random.Generator) -> Points:

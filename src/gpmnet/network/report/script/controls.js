@@ -4,6 +4,7 @@
   const { el, at } = gpm;
   const fitted = gpm.data.cutoff;
   const TOP = 1000;
+  const MOST_HITS = 8;
 
   // The cutoff's slider is logarithmic, from just below the smallest known figure to 1.
   const known = fitted ? gpm.pairs.map((pair) => pair[fitted.figure]).filter((value) => value !== null && value >= 1e-16) : [];
@@ -43,8 +44,15 @@
     const show = () => {
       at("strength-value").textContent = gpm.number(gpm.state.strength);
       slider.setAttribute("aria-valuetext", gpm.number(gpm.state.strength));
+      at("strength-reset").hidden = gpm.state.strength === 0;
     };
+    slider.value = Math.round((100 * gpm.state.strength) / gpm.heaviest);
     slider.addEventListener("input", () => gpm.change({ strength: (Number(slider.value) / 100) * gpm.heaviest }));
+    at("strength-reset").addEventListener("click", () => {
+      slider.value = 0;
+      gpm.change({ strength: 0 });
+      slider.focus();
+    });
     gpm.on("change", show);
     show();
   };
@@ -63,6 +71,7 @@
     const isolated = toggle("without an edge", gpm.state.isolated, (isOn) => gpm.change({ isolated: isOn }));
     isolated.firstChild.id = "isolated";
     at("kind-chips").append(...(gpm.kinds.length > 1 ? chips : []), isolated);
+    at("colour").value = gpm.state.colour;
     at("colour").addEventListener("change", (event) => gpm.change({ colour: event.target.value }));
   };
 
@@ -74,13 +83,21 @@
       if (!words) return;
       const named = gpm.nodes.map((node) => [node, gpm.plain(node.name).toLowerCase()]);
       const hits = named.filter(([, name]) => name.includes(words));
-      const exact = hits.find(([, name]) => name === words) || hits.find(([, name]) => name.startsWith(words)) || hits[0];
-      if (!exact) {
+      if (!hits.length) {
         at("search-says").textContent = "No variable on this page has that in its name.";
         return;
       }
-      const [node] = exact;
-      at("search-says").textContent = hits.length > 1 ? `${gpm.short(node.name, 40)}, one of ${hits.length} matches` : gpm.short(node.name, 60);
+      const [best] = hits.find(([, name]) => name === words) || hits.find(([, name]) => name.startsWith(words)) || hits[0];
+      const others = hits.map(([node]) => node).filter((node) => node !== best);
+      const more = others.length > MOST_HITS ? [` and ${others.length - MOST_HITS} more`] : [];
+      at("search-says").replaceChildren(
+        gpm.short(best.name, 40),
+        ...(others.length ? ["; also: ", ...others.slice(0, MOST_HITS).flatMap((node, k) => [k ? ", " : "", hit(node)]), ...more] : []),
+      );
+      open(best);
+    };
+    const hit = (node) => el("button", { type: "button", class: "link", onclick: () => open(node) }, gpm.short(node.name, 30));
+    const open = (node) => {
       if (!gpm.shown.isShown.has(node)) {
         at("isolated").checked = true;
         gpm.change({ isolated: true });
@@ -123,7 +140,9 @@
     const edges = gpm.shown.pairs.length - near;
     const closest = near ? ` and ${gpm.count(near, "pair")} that came close` : "";
     const all = gpm.data.n_edges === edges ? "" : `${edges.toLocaleString("en")} of `;
-    at("shown").replaceChildren("Shown: ", el("b", {}, `${all}${gpm.count(gpm.data.n_edges, "edge")}${closest}`), `, ${gpm.count(gpm.shown.nodes.length, "variable")}.`);
+    const isBackbone = gpm.backbone && gpm.state.strength === gpm.backbone;
+    const hint = isBackbone ? " The strongest are shown first; move the least strength to see more." : "";
+    at("shown").replaceChildren("Shown: ", el("b", {}, `${all}${gpm.count(gpm.data.n_edges, "edge")}${closest}`), `, ${gpm.count(gpm.shown.nodes.length, "variable")}.${hint}`);
   };
 
   const startTheme = () => {

@@ -80,6 +80,7 @@
     cy.batch(() => {
       cy.elements().forEach((element) => element.toggleClass("hidden", !gpm.shown.isShown.has(itemOf(element))));
     });
+    spotlight(gpm.state.chosen); // what is lit follows what is shown
     gpm.placeLabelsSoon(cy);
   };
 

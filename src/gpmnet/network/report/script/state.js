@@ -4,12 +4,17 @@
   const fitted = gpm.data.cutoff;
   const alone = gpm.nodes.filter((node) => node.degree === 0).length;
 
+  // With more than two edges a node the picture opens on its backbone: the strongest one and a half a node.
+  const edges = gpm.pairs.filter((pair) => pair.isEdge); // strongest first
+  const joined = gpm.nodes.length - alone;
+  gpm.backbone = edges.length > 2 * joined ? edges[Math.round(1.5 * joined) - 1].weight : 0;
+
   gpm.state = {
     cutoff: fitted ? fitted.value : null,
-    strength: 0,
+    strength: gpm.backbone,
     kinds: new Set(gpm.kinds),
     isolated: alone <= 30,
-    colour: "kind",
+    colour: gpm.kinds.length === 1 && gpm.communities.length > 1 ? "community" : "kind", // one kind has one colour
     chosen: null,
   };
 
