@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Engine
 from gpmnet.errors import CollinearWarning, InputError, quote
+from gpmnet.files import Shelf
 from gpmnet.fitting import Plan, fit_table
 from gpmnet.network import MarkovNetwork, Origin
 from gpmnet.parallel import check_n_jobs
@@ -27,6 +29,7 @@ from gpmnet.parameters import (
     name_tiers,
     seed_of,
     share,
+    shelf_of,
 )
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
@@ -176,6 +179,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         progress: Progress | None = None,
         origin: Origin | None = None,
         on_edges: Callable[[MarkovNetwork], None] | None = None,
+        resume: str | Path | Shelf | None = None,
     ) -> GPM:
         """Learn the network of a table.
 
@@ -192,6 +196,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         on_edges : callable, optional
             Called with the network as soon as its edges are chosen: Omega, which may take longer than all before it, is
             NaN there, and edges have no shapes.
+        resume : path, Shelf or None
+            Folder in which a fit that takes long keeps what it has finished. If it is stopped, a fit of the same table with
+            the same parameters and versions goes on from there, to the same result; any other starts anew. Removed when
+            the fit is done; a `gpmnet.files.Shelf` is left to whoever made it.
         """
         plan = self._plan()
         check_callables(progress=progress, on_edges=on_edges)
@@ -200,8 +208,15 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
         table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
+        shelf = shelf_of(resume)
         outcome = fit_table(
-            plan, table, begun=begun, origin=origin, progress=progress or silent, on_edges=on_edges
+            plan,
+            table,
+            begun=begun,
+            origin=origin,
+            progress=progress or silent,
+            on_edges=on_edges,
+            shelf=shelf,
         )
         # Only now: a fit that fails leaves what the one before has learned.
         self._store(
@@ -213,6 +228,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             n_iter_=outcome.n_iter,
             converged_=not outcome.cautions,
         )
+        if shelf is not None and shelf is not resume:
+            shelf.remove()
         if outcome.cautions:
             warnings.warn("; ".join(outcome.cautions), ConvergenceWarning, stacklevel=2)
         if outcome.hidden:

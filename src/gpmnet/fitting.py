@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -18,6 +18,8 @@ from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines.base import Engine, Found, Problem, check_fits, looked_at
 from gpmnet.engines.decide import cautions_of, decide
 from gpmnet.errors import InputError, quote
+from gpmnet.files import Shelf
+from gpmnet.files.digest import digest
 from gpmnet.memory import refusals_told
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
@@ -80,13 +82,21 @@ class Plan:
             encoded, forbidden, required, known[2], tiers, alpha, self.seed, self.device, progress
         ), skipped
 
+    def key(self, table: Table) -> str:
+        """Return a name of the table's content, of everything asked and of the versions: work of no other fit has it."""
+        asked = [
+            (field.name, getattr(self, field.name)) for field in fields(self) if field.name != "settings"
+        ]
+        said = [_versions(), platform.python_version(), platform.machine(), asked, table.schema]
+        return digest(said, [table.numbers, table.codes, table.fine_codes])
+
     def facts(self, table: Table, origin: Origin | None) -> Facts:
         """Return what is known of a run before it begins."""
         return Facts(
             schema=table.schema,
             settings=dict(self.settings),
             seed=self.seed,
-            versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
+            versions=_versions(),
             python=platform.python_version(),
             origin=origin,
         )
@@ -128,11 +138,18 @@ def fit_table(
     origin: Origin | None = None,
     progress: Progress = silent,
     on_edges: Callable[[MarkovNetwork], None] | None = None,
+    shelf: Shelf | None = None,
 ) -> Outcome:
-    """Return what the plan's engine learns from a table; `begun` is when its loading did, by `time.perf_counter`."""
+    """Return what the plan's engine learns from a table; `begun` is when its loading did, by `time.perf_counter`.
+
+    What is finished is kept on the shelf, and taken from it where a stopped fit of the same key had put it there.
+    """
     engine, cutoff, clock = plan.engine, plan.cutoff, [begun]
     check_fits(engine, table, plan.device)
     problem, skipped = plan.problem(table, progress)
+    if shelf is not None:
+        shelf.open(plan.key(table))
+        problem = replace(problem, shelf=shelf)
     facts = plan.facts(table, origin)
     clock.append(time.perf_counter())
     with refusals_told(), limited_threads(plan.n_jobs):
@@ -160,6 +177,10 @@ def fit_table(
     network = replace(network, groups=groups, joint_findings=findings)
     n_iter = max(found.n_iter, described.n_iter)
     return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "")
+
+
+def _versions() -> dict[str, str]:
+    return {"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}}
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError
+from gpmnet.files import Shelf
 from gpmnet.memory import available_bytes
 from gpmnet.parts import Part
 from gpmnet.progress import Progress, silent
@@ -47,6 +48,8 @@ class Problem:
     seed : int
     device : str
     progress : Progress
+    shelf : Shelf
+        Where what is finished is kept, for the case that the fit is stopped.
     """
 
     encoded: Encoded
@@ -58,6 +61,7 @@ class Problem:
     seed: int = 0
     device: str = "cpu"
     progress: Progress = silent
+    shelf: Shelf = field(default_factory=Shelf)
 
     @property
     def n(self) -> int:
