@@ -18,6 +18,7 @@ from gpmnet.engines.base import Engine
 from gpmnet.errors import CollinearWarning, InputError, quote
 from gpmnet.files import Shelf
 from gpmnet.fitting import Plan, fit_table
+from gpmnet.memory import check_memory
 from gpmnet.network import MarkovNetwork, Origin
 from gpmnet.parallel import check_n_jobs
 from gpmnet.parameters import (
@@ -71,6 +72,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     n_jobs : int or None
         Threads at most, -1 for as many as there are processors; None for as many as torch has. A small table uses one: more
         are used where tests come in large blocks, one thread a block. No setting of the caller is changed.
+    memory : str, int or None
+        How much memory the whole process may take, such as "4GB"; on a GPU how much of the GPU's. What is computed in blocks
+        is then computed in smaller ones, which takes longer and changes nothing but rounding; what does not fit all the
+        same is refused before it starts. None is as much as is free.
     random_state : int, RandomState, Generator or None
         Seed of the random parts: of Omega and the shapes of edges (ties, joint features), and of the deep engine's training.
         Edges, p-values and strengths of the local engine do not depend on it.
@@ -145,6 +150,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         tiers: Sequence[Sequence[str]] | None = None,
         device: str = "cpu",
         n_jobs: int | None = None,
+        memory: str | int | None = None,
         random_state: Any = 0,
         energy: str | Part | None = None,
         objective: str | Part | None = None,
@@ -163,6 +169,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.tiers = tiers
         self.device = device
         self.n_jobs = n_jobs
+        self.memory = memory
         self.random_state = random_state
         self.energy = energy
         self.objective = objective
@@ -279,7 +286,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         if engine.own_rule and (self.threshold is not None or self.min_strength):
             raise InputError(f"threshold and min_strength choose edges by p-values; here {engine.own_rule}")
         settings = self._settings(engine) | {"random_state": seed}
-        return Plan(engine, cutoff, forbid, require, arrows, tiers, self.device, n_jobs, seed, settings)
+        memory = check_memory(self.memory)
+        return Plan(
+            engine, cutoff, forbid, require, arrows, tiers, self.device, n_jobs, memory, seed, settings
+        )
 
     def _cutoff(self) -> Cutoff:
         rate = share("fdr", self.fdr)

@@ -84,6 +84,10 @@ def fit(
         ),
     ] = False,
     jobs: Annotated[int | None, typer.Option(help="Threads at most; -1 for all.")] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory at most, such as 4GB: smaller blocks, or a refusal."),
+    ] = None,
     energy: Annotated[
         str | None, typer.Option(help="Deep engine: mlp, deep_kernel, kernel_pairs or pairwise.")
     ] = None,
@@ -124,6 +128,7 @@ def fit(
         "missing": missing,
         "device": device,
         "n_jobs": jobs,
+        "memory": memory,
         "random_state": seed,
         "forbid": read_pairs(forbid),
         "require": read_pairs(require),

@@ -17,6 +17,7 @@ from gpmnet.columns.functions import ColumnFunction, feature_functions
 from gpmnet.columns.tabulated import table_bytes
 from gpmnet.engines.base import Description, Engine, Found, Joint, Problem, Stop
 from gpmnet.errors import InputError, quote
+from gpmnet.memory import block_size
 from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
 from gpmnet.nodes.surfaces import SurfaceCollector
 from gpmnet.parts import Part
@@ -41,6 +42,7 @@ from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 
 _PAIRS, _FEW_PAIRS = 2048, 32  # tested at a time, at most and at least
+_FIXED = 3 << 26  # bytes that a fit takes besides, whatever its blocks
 _VALUES = 1 << 20  # rows times pairs tested at a time
 _SMALL = 1 << 15  # values of a table
 
@@ -235,7 +237,7 @@ class LocalEngine(Engine):
         levels, k = torch.as_tensor(n_levels), len(self.options.functions)
         cosines = min(self.options.design.cosines(n_rows, 1), self.options.design.room(n_rows, levels, k))
         tables = table_bytes(n_rows, levels, cosines, k, size)
-        return features + tables + int(5e8 if small else 2e9)
+        return features + tables + _FIXED + block_size(int(3e8 if small else 1.8e9))
 
     def fit(self, problem: Problem) -> LocalFound:
         """Return the tested pairs; small tables on the CPU, which is done before a GPU has begun."""

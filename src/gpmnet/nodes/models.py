@@ -29,6 +29,7 @@ from gpmnet.checks import check_choice, check_number, check_ridges
 from gpmnet.columns.features import Features, gather
 from gpmnet.columns.functions import OWN_FUNCTIONS, Scores, firsts, seconds
 from gpmnet.files import Shelf
+from gpmnet.memory import block_size
 from gpmnet.nodes.continuous import core_terms, fit_scores
 from gpmnet.nodes.discrete import LOSSES, LogitData, LogitSettings, fit_logits
 from gpmnet.nodes.joint import JointDirections
@@ -216,7 +217,7 @@ class NodeFitter:
         own = levels - 1 if levels else len(OWN_FUNCTIONS)
         joint = self.options.n_joint(self.features.n) if len(around) > 1 else 0
         columns = 1 + sum(member_width(m) for m in around) + joint
-        return max(1, BUDGET // (self.features.n * columns * own))
+        return max(1, block_size(BUDGET) // (self.features.n * columns * own))
 
 
 @dataclass(frozen=True, eq=False)
