@@ -46,6 +46,10 @@ class CollinearWarning(UserWarning):
     """Columns are so alike that what they say together shows in no single pair; the message names them."""
 
 
+class ResumeWarning(UserWarning):
+    """What a stopped fit had kept cannot be used, or nothing can be kept; the message says why and what happens."""
+
+
 def quote(name: object, width: int = 60) -> str:
     r"""Return a name from the data as one short, printable, quoted piece of a message.
 

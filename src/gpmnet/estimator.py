@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Engine
 from gpmnet.errors import CollinearWarning, InputError, quote
+from gpmnet.files import Shelf
 from gpmnet.fitting import Plan, fit_table
+from gpmnet.memory import check_memory
 from gpmnet.network import MarkovNetwork, Origin
 from gpmnet.parallel import check_n_jobs
 from gpmnet.parameters import (
@@ -27,6 +30,7 @@ from gpmnet.parameters import (
     name_tiers,
     seed_of,
     share,
+    shelf_of,
 )
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
@@ -68,6 +72,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     n_jobs : int or None
         Threads at most, -1 for as many as there are processors; None for as many as torch has. A small table uses one: more
         are used where tests come in large blocks, one thread a block. No setting of the caller is changed.
+    memory : str, int or None
+        How much memory the whole process may take, such as "4GB"; on a GPU how much of the GPU's. What is computed in blocks
+        is then computed in smaller ones, which takes longer and changes nothing but rounding; what does not fit all the
+        same is refused before it starts. None is as much as is free.
     random_state : int, RandomState, Generator or None
         Seed of the random parts: of Omega and the shapes of edges (ties, joint features), and of the deep engine's training.
         Edges, p-values and strengths of the local engine do not depend on it.
@@ -142,6 +150,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         tiers: Sequence[Sequence[str]] | None = None,
         device: str = "cpu",
         n_jobs: int | None = None,
+        memory: str | int | None = None,
         random_state: Any = 0,
         energy: str | Part | None = None,
         objective: str | Part | None = None,
@@ -160,6 +169,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.tiers = tiers
         self.device = device
         self.n_jobs = n_jobs
+        self.memory = memory
         self.random_state = random_state
         self.energy = energy
         self.objective = objective
@@ -176,6 +186,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         progress: Progress | None = None,
         origin: Origin | None = None,
         on_edges: Callable[[MarkovNetwork], None] | None = None,
+        resume: str | Path | Shelf | None = None,
     ) -> GPM:
         """Learn the network of a table.
 
@@ -192,6 +203,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         on_edges : callable, optional
             Called with the network as soon as its edges are chosen: Omega, which may take longer than all before it, is
             NaN there, and edges have no shapes.
+        resume : path, Shelf or None
+            Folder in which a fit that takes long keeps what it has finished. If it is stopped, a fit of the same table with
+            the same parameters and versions goes on from there, to the same result; any other starts anew. Removed when
+            the fit is done; a `gpmnet.files.Shelf` is left to whoever made it.
         """
         plan = self._plan()
         check_callables(progress=progress, on_edges=on_edges)
@@ -200,8 +215,15 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
         table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
+        shelf = shelf_of(resume)
         outcome = fit_table(
-            plan, table, begun=begun, origin=origin, progress=progress or silent, on_edges=on_edges
+            plan,
+            table,
+            begun=begun,
+            origin=origin,
+            progress=progress or silent,
+            on_edges=on_edges,
+            shelf=shelf,
         )
         # Only now: a fit that fails leaves what the one before has learned.
         self._store(
@@ -213,6 +235,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             n_iter_=outcome.n_iter,
             converged_=not outcome.cautions,
         )
+        if shelf is not None and shelf is not resume:
+            shelf.remove()
         if outcome.cautions:
             warnings.warn("; ".join(outcome.cautions), ConvergenceWarning, stacklevel=2)
         if outcome.hidden:
@@ -262,7 +286,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         if engine.own_rule and (self.threshold is not None or self.min_strength):
             raise InputError(f"threshold and min_strength choose edges by p-values; here {engine.own_rule}")
         settings = self._settings(engine) | {"random_state": seed}
-        return Plan(engine, cutoff, forbid, require, arrows, tiers, self.device, n_jobs, seed, settings)
+        memory = check_memory(self.memory)
+        return Plan(
+            engine, cutoff, forbid, require, arrows, tiers, self.device, n_jobs, memory, seed, settings
+        )
 
     def _cutoff(self) -> Cutoff:
         rate = share("fdr", self.fdr)

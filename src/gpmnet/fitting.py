@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -15,10 +16,12 @@ from scipy import sparse
 
 from gpmnet import __version__
 from gpmnet.directed.knowledge import position_pairs, position_tiers
-from gpmnet.engines.base import Engine, Found, Problem, check_fits, looked_at
+from gpmnet.engines.base import Engine, Found, Problem, blocks_that_fit, looked_at
 from gpmnet.engines.decide import cautions_of, decide
-from gpmnet.errors import InputError, quote
-from gpmnet.memory import refusals_told
+from gpmnet.errors import InputError, OutOfMemoryError, quote
+from gpmnet.files import Shelf
+from gpmnet.files.digest import digest
+from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
 from gpmnet.network.density import density_note
@@ -30,6 +33,7 @@ from gpmnet.selection import Cutoff
 from gpmnet.table import Table
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
+_MORE_HALVINGS = 2  # of blocks, when a GPU's memory ran out
 _PHASES = ("load", "test", "groups", "omega")
 
 
@@ -45,6 +49,8 @@ class Plan:
     tiers : sequence of collections of str
     device : str
     n_jobs : int or None
+    memory : int or None
+        Bytes that the process may take.
     seed : int
     settings : mapping
         What repeats the fit, for the network's facts.
@@ -58,6 +64,7 @@ class Plan:
     tiers: list[list[str]]
     device: str
     n_jobs: int | None
+    memory: int | None
     seed: int
     settings: Mapping[str, Any]
 
@@ -80,13 +87,24 @@ class Plan:
             encoded, forbidden, required, known[2], tiers, alpha, self.seed, self.device, progress
         ), skipped
 
+    def key(self, table: Table, halvings: int = 0) -> str:
+        """Return a name of the table's content, of everything asked, of the versions and of the size of blocks.
+
+        Work of no other fit has it.
+        """
+        asked = [
+            (field.name, getattr(self, field.name)) for field in fields(self) if field.name != "settings"
+        ]
+        said = [_versions(), platform.python_version(), platform.machine(), asked, halvings, table.schema]
+        return digest(said, [table.numbers, table.codes, table.fine_codes])
+
     def facts(self, table: Table, origin: Origin | None) -> Facts:
         """Return what is known of a run before it begins."""
         return Facts(
             schema=table.schema,
             settings=dict(self.settings),
             seed=self.seed,
-            versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
+            versions=_versions(),
             python=platform.python_version(),
             origin=origin,
         )
@@ -128,38 +146,99 @@ def fit_table(
     origin: Origin | None = None,
     progress: Progress = silent,
     on_edges: Callable[[MarkovNetwork], None] | None = None,
+    shelf: Shelf | None = None,
 ) -> Outcome:
-    """Return what the plan's engine learns from a table; `begun` is when its loading did, by `time.perf_counter`."""
-    engine, cutoff, clock = plan.engine, plan.cutoff, [begun]
-    check_fits(engine, table, plan.device)
-    problem, skipped = plan.problem(table, progress)
-    facts = plan.facts(table, origin)
-    clock.append(time.perf_counter())
-    with refusals_told(), limited_threads(plan.n_jobs):
+    """Return what the plan's engine learns from a table; `begun` is when its loading did, by `time.perf_counter`.
+
+    What is finished is kept on the shelf, and taken from it where a stopped fit of the same key had put it there. Where a
+    GPU has too little memory, all is computed again in smaller blocks, and at last on the CPU, which the network says.
+    """
+    fit = _Fit(table, begun, origin, progress, on_edges, shelf)
+    halvings = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
+    while True:
+        found = fit(plan, halvings)
+        if found is not None:
+            return found
+        if halvings + _MORE_HALVINGS <= MOST_HALVINGS:
+            halvings += _MORE_HALVINGS
+            fit.said = (
+                f"the GPU had too little memory: computed in blocks of 1/{1 << halvings} of the size",
+            )
+        else:
+            plan = replace(plan, device="cpu")
+            halvings = blocks_that_fit(plan.engine, table, "cpu", plan.memory)
+            fit.said = ("the GPU had too little memory, in small blocks too: computed on the CPU",)
+
+
+@dataclass
+class _Fit:
+    """Fits of one table, one after the other as long as a GPU has too little memory; see `fit_table`.
+
+    Attributes
+    ----------
+    said : tuple of str
+        What a reader of the network should know of fits before.
+    """
+
+    table: Table
+    begun: float
+    origin: Origin | None
+    progress: Progress
+    on_edges: Callable[[MarkovNetwork], None] | None
+    shelf: Shelf | None
+    said: tuple[str, ...] = ()
+
+    def __call__(self, plan: Plan, halvings: int) -> Outcome | None:
+        """Return what a plan's engine learns, with blocks that are halved so often; None if a GPU's memory ran out."""
+        import torch
+
+        try:
+            with refusals_told(), limited_threads(plan.n_jobs), smaller_blocks(halvings):
+                return self._outcome(plan, halvings)
+        except OutOfMemoryError as error:
+            # Not in here, where the error still holds what the fit had on the GPU.
+            if not isinstance(error.__cause__, torch.OutOfMemoryError) or plan.device == "cpu":
+                raise
+        gc.collect()
+        torch.cuda.empty_cache()
+        return None
+
+    def _outcome(self, plan: Plan, halvings: int) -> Outcome:
+        engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
+        problem, skipped = plan.problem(table, self.progress)
+        if self.shelf is not None:
+            self.shelf.open(plan.key(table, halvings))
+            problem = replace(problem, shelf=self.shelf)
+        facts = plan.facts(table, self.origin)
+        clock.append(time.perf_counter())
         found = engine.fit(problem)
         clock.append(time.perf_counter())
         chosen = decide(found, problem, cutoff)
         said = cutoff if engine.own_rule is None else None
-        if on_edges is not None:
-            on_edges(edges_alone(table, found, chosen, said, facts))
+        if self.on_edges is not None:
+            self.on_edges(edges_alone(table, found, chosen, said, facts))
         joint = found.joint(chosen.is_edge)
         clock.append(time.perf_counter())
         shown = shown_edges(problem.d, chosen, found.strength)
         described = found.describe(chosen.is_edge, shown)
-    clock.append(time.perf_counter())
-    timings = dict(zip(_PHASES, np.diff(clock).tolist(), strict=True))
-    cautions = cautions_of((*found.stops, *described.stops), table.names)
-    groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
-    hidden = group_caution(groups, findings)
-    dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-    said_first = (*skipped, *cautions, *([hidden] if hidden else []), *dense)
-    notes = (*said_first, *([engine.own_rule] if engine.own_rule else []), *found.notes)
-    seconds = {phase: round(value, 3) for phase, value in timings.items()}
-    facts = replace(facts, seconds=seconds, warnings=notes)
-    network, omega = build_network(table, found, chosen, described, shown, said, facts)
-    network = replace(network, groups=groups, joint_findings=findings)
-    n_iter = max(found.n_iter, described.n_iter)
-    return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "")
+        clock.append(time.perf_counter())
+        timings = dict(zip(_PHASES, np.diff(clock).tolist(), strict=True))
+        cautions = cautions_of((*found.stops, *described.stops), table.names)
+        groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
+        hidden = group_caution(groups, findings)
+        dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
+        said_first = (*self.said, *skipped, *cautions, *([hidden] if hidden else []), *dense)
+        notes = (*said_first, *([engine.own_rule] if engine.own_rule else []), *found.notes)
+        seconds = {phase: round(value, 3) for phase, value in timings.items()}
+        facts = replace(facts, seconds=seconds, warnings=notes)
+        network, omega = build_network(table, found, chosen, described, shown, said, facts)
+        network = replace(network, groups=groups, joint_findings=findings)
+        n_iter = max(found.n_iter, described.n_iter)
+        return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "")
+
+
+def _versions() -> dict[str, str]:
+    return {"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}}
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

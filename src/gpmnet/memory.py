@@ -1,13 +1,21 @@
-"""How much memory is free, so that a job that does not fit is refused and not killed in the middle of it."""
+"""How much memory is free, so that a job that does not fit is done in smaller blocks or refused, not killed half-way.
+
+What is computed in blocks asks `block_size` how large one may be. Inside `smaller_blocks` they are smaller: the same
+sums in more pieces, the same answer up to rounding, in more time.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from gpmnet.errors import OutOfMemoryError
+import numpy as np
+
+from gpmnet.errors import InputError, OutOfMemoryError, quote
 
 # torch has no type of its own for memory that a CPU refuses.
 _REFUSED = re.compile(r"can't allocate memory|out of memory|std::bad_alloc", re.IGNORECASE)
@@ -19,17 +27,78 @@ _FILES = {  # limit, usage, and what of the usage the kernel gives back when ask
 }
 
 
-def available_bytes(device: str) -> int:
-    """Return the memory that is free on a device; on a CPU no more than the limits of its control group leave."""
+MOST_HALVINGS = 6
+"""How often blocks can be halved: beyond that, they are not what takes the memory."""
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT]?)(I?)B)\s*", re.IGNORECASE)
+
+_halvings: ContextVar[int] = ContextVar("halvings", default=0)
+
+
+def block_size(numbers: int) -> int:
+    """Return how many numbers a block may have that has so many where there is enough memory."""
+    return max(1, numbers >> _halvings.get())
+
+
+@contextmanager
+def smaller_blocks(halvings: int) -> Iterator[None]:
+    """Run the body with blocks that are halved so often."""
+    before = _halvings.set(halvings)
+    try:
+        yield
+    finally:
+        _halvings.reset(before)
+
+
+def check_memory(memory: Any) -> int | None:
+    """Return a number of bytes from the parameter memory; None where there is no budget.
+
+    >>> check_memory("4GB"), check_memory("1.5 GiB"), check_memory(10**9)
+    (4000000000, 1610612736, 1000000000)
+    """
+    if memory is None:
+        return None
+    found = 0
+    if isinstance(memory, str):
+        said = _SIZE.fullmatch(memory)
+        if said:
+            found = int(float(said[1]) * (1024 if said[3] else 1000) ** _UNITS[said[2].upper()])
+    elif isinstance(memory, int | np.integer) and memory is not True:
+        found = int(memory)
+    if found <= 0:
+        raise InputError(
+            f"memory must be a size such as '4GB', a number of bytes, or None; got {quote(memory)}"
+        )
+    return found
+
+
+def available_bytes(device: str, budget: int | None = None) -> int:
+    """Return the memory that a fit may take on a device: what is free there, and what a budget leaves.
+
+    On a CPU no more than the limits of the process and of its control group leave, and a budget is for the whole process:
+    what it holds already counts.
+    """
     if device.startswith("cuda"):
         import torch
 
-        return int(torch.cuda.mem_get_info(device)[0])
-    import psutil
+        left = [int(torch.cuda.mem_get_info(device)[0]), budget]
+    else:
+        import psutil
 
-    free = int(psutil.virtual_memory().available)
-    limit = group_bytes()
-    return free if limit is None else min(free, limit)
+        held = psutil.Process().memory_info()
+        own = None if budget is None else max(0, budget - int(held.rss))
+        left = [int(psutil.virtual_memory().available), group_bytes(), _limit_bytes(int(held.vms)), own]
+    return min(value for value in left if value is not None)
+
+
+def _limit_bytes(held: int) -> int | None:
+    """Return what the limit on the address space of this process (`ulimit -v`) leaves; None where there is none."""
+    try:
+        import resource
+    except ImportError:  # no such limits on this system
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else max(0, limit - held)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from gpmnet.energies.base import BUDGET, Energy
+from gpmnet.memory import block_size
 
 
 def squared_omega(energy: Energy, h: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -59,7 +60,7 @@ def shared_interactions(one: Energy, other: Energy, h: Tensor) -> tuple[Tensor, 
     The last two are Omega squared; where the energies were fitted to different rows, the noise of f and g has mean 0 in the
     first. Time and memory those of Omega of both.
     """
-    size = max(1, BUDGET // max(one.row_size(), other.row_size()))
+    size = max(1, block_size(BUDGET) // max(one.row_size(), other.row_size()))
     d = one.coordinates.n_variables
     total = h.new_zeros((3, d, d), dtype=torch.float64)
     for rows in torch.split(h, size):
@@ -123,7 +124,7 @@ def generalised_precision(
     coordinates = energy.coordinates
     weights = torch.ones_like(h[:, 0]) if weights is None else weights
     weights = weights / weights.sum()
-    size = chunk or max(1, BUDGET // energy.row_size())
+    size = chunk or max(1, block_size(BUDGET) // energy.row_size())
     total = h.new_zeros((coordinates.n_variables, coordinates.n_variables))
     for start in range(0, len(h), size):
         at = slice(start, start + size)

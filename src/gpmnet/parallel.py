@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from numbers import Integral
 from typing import Any, TypeVar
@@ -84,7 +84,10 @@ def side_by_side(function: Callable[[slice], Answer], count: int, worth: int) ->
         return [function(slice(0, count))]
     edges = [count * at // blocks for at in range(blocks + 1)]
     with ThreadPoolExecutor(blocks, "gpmnet", _one_thread) as pool:
-        return list(pool.map(function, map(slice, edges[:-1], edges[1:])))
+        # Each in a copy of the caller's context: what holds here, such as the size of blocks, holds there.
+        parts = map(slice, edges[:-1], edges[1:])
+        running = [pool.submit(copy_context().run, function, part) for part in parts]
+        return [one.result() for one in running]
 
 
 def _one_thread() -> None:

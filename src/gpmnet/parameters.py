@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from sklearn.utils import check_random_state
 
 from gpmnet.errors import InputError, quote, with_article
+from gpmnet.files import Shelf
 from gpmnet.network import Origin
 
 
@@ -51,6 +53,15 @@ def check_device(device: Any) -> None:
         raise InputError(f"device={quote(device)}, but torch finds no CUDA device; use device='cpu'")
     if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
         raise InputError(f"device={quote(device)}, but torch finds {torch.cuda.device_count()} CUDA devices")
+
+
+def shelf_of(resume: Any) -> Shelf | None:
+    """Return the shelf in a folder; None where nothing is to be kept."""
+    if resume is None or isinstance(resume, Shelf):
+        return resume
+    if not isinstance(resume, str | Path) or not str(resume):
+        raise InputError(f"resume must be the path of a folder, or None; got {quote(resume)}")
+    return Shelf(Path(resume).resolve())
 
 
 def check_callables(**given: Any) -> None:

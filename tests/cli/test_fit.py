@@ -132,7 +132,6 @@ def test_forbidden_and_required_pairs_come_from_files(table, tmp_path):
         (["--missing", "guess"], "missing='guess'"),
         (["--device", "cuda"], "no CUDA device"),
         (["--device", "cpu:zz"], "device='cpu:zz' is not cpu or cuda"),
-        (["--checkpoint", "models"], "--checkpoint needs --engine deep"),
         (["--energy", "mlp"], "--energy needs --engine deep"),
         (["--objective", "mixed"], "--objective needs --engine deep"),
         (["--penalty", "scad"], "--penalty needs --engine deep"),

@@ -270,7 +270,7 @@ def test_options_of_the_other_engine_are_refused():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"lam": -1.0}, {"lam": float("nan")}, {"n_folds": 1}, {"steps": -1}, {"checkpoint": 3},
+        {"lam": -1.0}, {"lam": float("nan")}, {"n_folds": 1}, {"steps": -1},
         {"batch": 0}, {"batch": "many"}, {"patience": 0}, {"omega_rows": 1.5}, {"most_pairs": 0},
         {"learning_rate": 0.0}, {"held_out": 0.0}, {"held_out": 1.0}, {"local": None},
     ],

@@ -22,7 +22,6 @@ from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.deep_models import Models
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.omega import generalised_precision
-from gpmnet.solvers.checkpoint import Shelf
 from gpmnet.solvers.proximal import PairMasks
 
 torch.set_num_threads(1)
@@ -46,7 +45,7 @@ thread.start()
 try:
     h = coordinates.encode(torch.randn(n, dc, generator=g), codes)
     engine = DeepEngine(DeepOptions(steps=2, lam=6.0), energy)
-    models = Models(engine, coordinates, PairMasks(none, none), Problem(None), Shelf())
+    models = Models(engine, coordinates, PairMasks(none, none), Problem(None))
     folds, _ = models.folds(h, 6.0)
     generalised_precision(models.energy(h, 6.0, "all rows"), h)
 finally:

@@ -14,7 +14,7 @@ RNG = np.random.default_rng(0)
 
 def surfaces(features, neighbors, pairs):
     collector = SurfaceCollector(np.array(pairs))
-    edge_omegas(NodeFitter(features, NodeOptions()), neighbors, collector.add)
+    edge_omegas(NodeFitter(features, NodeOptions()), neighbors, collector)
     return collector.surfaces()
 
 

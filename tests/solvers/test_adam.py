@@ -1,6 +1,7 @@
 """Training: seeds, resuming to the bit, early stopping, numbers that are not finite, what the penalty does."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 
 from gpmnet.energies import MLP, Coordinates, DeepKernel, MLPEnergy, NormalEnergy, SumEnergy
 from gpmnet.errors import ComputationError
+from gpmnet.files import Shelf
 from gpmnet.objectives import OBJECTIVES, Hyvarinen
 from gpmnet.omega import generalised_precision
 from gpmnet.penalties import SCAD
@@ -53,8 +55,16 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_does_not():
 
 
 @pytest.mark.parametrize("objective", ["mixed", "sliced"])
-def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, objective):
-    h, penalty, path = rows(), penalty_of(0.05), tmp_path / "x.safetensors"
+def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, monkeypatch, objective):
+    monkeypatch.setattr("gpmnet.files.shelf.EVERY", 0.0)
+    monkeypatch.setattr("gpmnet.files.shelf._SHARE", 1e9)
+    h, penalty = rows(), penalty_of(0.05)
+
+    def opened():
+        shelf = Shelf(tmp_path / "x")
+        shelf.open("key")
+        return shelf
+
     whole = run(h, penalty=penalty, objective=objective)[1]
 
     def interrupt(step, steps, note):
@@ -62,12 +72,16 @@ def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, objective):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(h, penalty=penalty, track=Track(path, interrupt), objective=objective)
+        run(h, penalty=penalty, track=Track(opened(), report=interrupt), objective=objective)
     seen = []
-    track = Track(path, lambda step, *_: seen.append(step))
+    track = Track(opened(), report=lambda step, *_: seen.append(step))
     again = run(h, penalty=penalty, track=track, objective=objective)
-    assert seen[0] == 200  # it went on from the last checkpoint, not from the start
+    assert seen[0] == 240  # it went on from where it was, not from the start
     assert same_bits(whole, again[1])
+    once_more = run(h, penalty=penalty, track=replace(track, shelf=opened()), objective=objective)
+    assert seen.count(seen[-1]) == 1  # all of it was there
+    assert same_bits(whole, once_more[1])
+    assert again[2:] == once_more[2:]
 
 
 def test_early_stopping_returns_the_parameters_of_the_least_held_out_loss():

@@ -10,7 +10,7 @@ from gpmnet.causal.constraint import Discovery, inside, known_of
 from gpmnet.directed.build import ScoreOptions, build_score
 from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.meek import BoolMatrix
-from gpmnet.directed.order import OrderSearch
+from gpmnet.directed.order import OrderSearch, Watch
 from gpmnet.directed.score import FamilyScore, Floats, Ints, Parents
 from gpmnet.network import MarkovNetwork
 from gpmnet.progress import Progress, silent
@@ -72,7 +72,7 @@ def search(
     else:
         near = allowed.astype(np.int64)
         wide = OrderSearch(counted, known, _rows((near + near @ near) > 0))(seed, progress=progress)
-        found = OrderSearch(counted, known, _rows(allowed)).improve(list(wide.order), progress)
+        found = OrderSearch(counted, known, _rows(allowed)).improve(list(wide.order), Watch(progress))
     return Discovery(found.graph_class(known.names, known), len(counted.asked))
 
 

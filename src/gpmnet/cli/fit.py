@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ import typer
 
 from gpmnet.cli.options import OpenReport, RawCsv, Reading, TablePath, reads_table
 from gpmnet.cli.report import open_page
-from gpmnet.cli.stop import check_stop, keeps
+from gpmnet.cli.stop import check_stop, keeps, keeps_also
 from gpmnet.errors import CollinearWarning, InputError, quote
 
 if TYPE_CHECKING:
@@ -83,6 +84,10 @@ def fit(
         ),
     ] = False,
     jobs: Annotated[int | None, typer.Option(help="Threads at most; -1 for all.")] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory at most, such as 4GB: smaller blocks, or a refusal."),
+    ] = None,
     energy: Annotated[
         str | None, typer.Option(help="Deep engine: mlp, deep_kernel, kernel_pairs or pairwise.")
     ] = None,
@@ -97,10 +102,9 @@ def fit(
         str | None,
         typer.Option(help="Deep engine: test, or omega: edges are the support of Omega, without tests."),
     ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Deep engine: keep models here and go on from them after a stop."),
-    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from where a stopped run of the same command was.")
+    ] = False,
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html; `gpmnet report DIR` can later.")
     ] = True,
@@ -113,7 +117,7 @@ def fit(
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
-    _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base, "checkpoint": checkpoint})
+    _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
     loaded = load_table(table, missing=missing, **reading.arguments())
     settings = {
@@ -124,6 +128,7 @@ def fit(
         "missing": missing,
         "device": device,
         "n_jobs": jobs,
+        "memory": memory,
         "random_state": seed,
         "forbid": read_pairs(forbid),
         "require": read_pairs(require),
@@ -132,11 +137,9 @@ def fit(
     } | parts
     if base is not None:
         settings["options__base"] = base
-    if checkpoint is not None:
-        settings["options__checkpoint"] = str(checkpoint)
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
-    run(loaded, out, settings, str(table), with_report, open_report, raw_csv)
+    run(loaded, out, settings, str(table), Results(with_report, open_report, raw_csv), resume)
 
 
 def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -162,22 +165,26 @@ def demo(
     name, frame = demo_table()
     table = load_table(frame)
     show_schema(table.schema, title=name, most=None)
-    run(table, out, {"fdr": 0.05, "random_state": 0}, name, open_report=open_report)
+    run(table, out, {"fdr": 0.05, "random_state": 0}, name, Results(open_report=open_report))
+
+
+@dataclass(frozen=True)
+class Results:
+    """What becomes of a network: whether there is a report, whether it is opened, and names in CSV files as they are."""
+
+    with_report: bool = True
+    open_report: bool = False
+    raw_csv: bool = False
 
 
 def run(
-    table: Table,
-    out: Path,
-    settings: dict[str, Any],
-    source: str,
-    with_report: bool = True,
-    open_report: bool = False,
-    raw_csv: bool = False,
+    table: Table, out: Path, settings: dict[str, Any], source: str, results: Results, resume: bool = False
 ) -> None:
     """Fit a loaded table, write the results, and print what was found.
 
     The edges are written as soon as they are chosen, in place of what the folder held of a run before; then, once Omega is
-    there, all files. Each time they appear whole or not at all.
+    there, all files. Each time they appear whole or not at all. What a long fit has finished is beside the folder until all
+    files are there; with `resume` the fit goes on from what a stopped one has left.
 
     `settings` are parameters of `GPM`, those of its parts by nested names.
     """
@@ -185,7 +192,7 @@ def run(
 
     from gpmnet.cli.show import show_network
     from gpmnet.estimator import GPM
-    from gpmnet.files import claimed, whole_folder
+    from gpmnet.files import Shelf, claimed, whole_folder
     from gpmnet.network import Origin
 
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
@@ -194,7 +201,7 @@ def run(
 
     def write(network: MarkovNetwork, with_report: bool = False) -> None:
         with whole_folder(out, FILES) as beside:
-            write_results(network, beside, with_report, raw_csv)
+            write_results(network, beside, with_report, results.raw_csv)
         keeps(f"{quote(out, 200)} holds the edges, without Omega and shapes")
 
     keeps(
@@ -204,17 +211,33 @@ def run(
         with progress_bar() as progress, warnings.catch_warnings():
             for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
                 warnings.simplefilter("ignore", said)
-            model.fit(table, progress=progress, origin=origin, on_edges=write)
+            shelf = Shelf(kept_beside(out))
+            if not resume:
+                shelf.remove()
+            try:
+                model.fit(table, progress=progress, origin=origin, on_edges=write, resume=shelf)
+            except KeyboardInterrupt:
+                if shelf.has_files:
+                    keeps_also("the same command with --resume goes on from there")
+                raise
         network = model.network_
-        write(network, with_report)
+        write(network, results.with_report)
+        shelf.remove()
         keeps(f"the results in {quote(out, 200)} are complete")
     show_network(network, table.schema)
-    written = [name for name in FILES if with_report or name != "report.html"]
+    written = [name for name in FILES if results.with_report or name != "report.html"]
     typer.echo(f"results: {out}{os.sep} ({', '.join(written)})")
-    if with_report:
+    if results.with_report:
         typer.echo(f"report: {out / 'report.html'}")
-    if open_report:
+    if results.open_report:
         open_page(out / "report.html")
+
+
+def kept_beside(out: Path) -> Path:
+    """Return the folder of what a fit has finished: beside that of its results, or in it where nothing can be beside."""
+    out = out.resolve()
+    inside = out.is_dir() and (os.path.ismount(out) or not os.access(out.parent, os.W_OK | os.X_OK))
+    return out / ".resume" if inside else out.parent / f"{out.name}.resume"
 
 
 def write_results(network: MarkovNetwork, folder: Path, with_report: bool, raw_csv: bool = False) -> None:

@@ -54,6 +54,11 @@ def keeps(what: str) -> None:
     _state.kept = what
 
 
+def keeps_also(what: str) -> None:
+    """Note what there is besides."""
+    _state.kept = f"{_state.kept}; {what}" if _state.kept else what
+
+
 def check_stop() -> None:
     """Raise if Ctrl-C was pressed: a callback of another library may have swallowed what it raised."""
     if _state.requested:

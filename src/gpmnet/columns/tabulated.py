@@ -9,6 +9,8 @@ from torch import Tensor
 
 from gpmnet.columns.features import Features
 from gpmnet.columns.functions import Scores, cosines, waves
+from gpmnet.columns.precision import FEW, check_sums
+from gpmnet.memory import block_size
 from gpmnet.parallel import side_by_side
 from gpmnet.table.encode import normal_quantiles
 
@@ -95,7 +97,7 @@ class Tabulated:
             block = value[start[variable] :][: int(f.fine_levels[variable]) - 1]
             block[:] = torch.arange(1, len(block) + 1, device=f.device)[:, None] == f.fine_codes[:, variable]
             standardised(block)
-        gram = moments(value) if keep and len(value) <= _MOST_ROWS else None
+        gram = moments(value) if keep and keeps_moments(len(value)) else None
         return cls(value, start, feature_start, n_cosines, gram)
 
     @classmethod
@@ -104,7 +106,7 @@ class Tabulated:
         f = features
         pooled = f.fine_levels[f.fine_levels > f.levels] - 1
         numbers = table_numbers(f.n, f.levels, n_cosines, len(f.family)) + f.n * int(pooled.sum())
-        if numbers > _MOST:
+        if numbers > block_size(_MOST):
             return None
         everyone = torch.arange(f.d, device=f.device)
         return cls.of(f, n_cosines, everyone, everyone, keep=True)
@@ -173,10 +175,15 @@ def table_numbers(n: int, levels: Tensor, n_cosines: int, n_features: int) -> in
 def table_bytes(n: int, levels: Tensor, n_cosines: int, n_features: int, size: int) -> int:
     """Return the bytes of the table of all variables and of its moments, 0 where there is none."""
     numbers = table_numbers(n, levels, n_cosines, n_features)
-    if numbers > _MOST:
+    if numbers > block_size(_MOST):
         return 0
     d = numbers // max(1, n)
-    return size * (2 * numbers + (d * d if d <= _MOST_ROWS else 0))
+    return size * (2 * numbers + (d * d if keeps_moments(d) else 0))
+
+
+def keeps_moments(rows: int) -> bool:
+    """Return whether the moments of a table of so many rows are kept."""
+    return rows <= _MOST_ROWS and rows**2 <= block_size(_MOST_ROWS**2)
 
 
 def slices(n: int, size: int) -> list[slice]:
@@ -213,6 +220,9 @@ def _strip(value: Tensor, strip: slice) -> Tensor:
     total = torch.zeros(size, dtype=torch.float64, device=value.device)
     for at in slices(value.shape[1], _SINGLE_ROWS if value.dtype == torch.float32 else value.shape[1]):
         total += value[strip, at] @ value[strip.start :, at].T
+    if value.dtype == torch.float32:
+        last = value[-FEW:]  # not the same rows twice, whose sums no error of a sign would show
+        check_sums(value[strip][:FEW], last, total[:FEW, -len(last) :])
     return (total / value.shape[1]).to(value.dtype)
 
 
@@ -226,7 +236,7 @@ def standardised(rows: Tensor) -> Tensor:
 
 def _parts(variables: Tensor, n: int) -> list[Tensor]:
     """Return variables in parts whose functions are computed at a time."""
-    return [*torch.split(variables, max(1, _WRITTEN // max(1, n)))] if len(variables) else []
+    return [*torch.split(variables, max(1, block_size(_WRITTEN) // max(1, n)))] if len(variables) else []
 
 
 def _write_functions(f: Features, variables: Tensor, n_cosines: int, rows: Tensor) -> None:

@@ -9,15 +9,18 @@ order score search and grow-shrink trees").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from gpmnet.directed.backward import backward, topological
 from gpmnet.directed.cpdag import CPDAG
 from gpmnet.directed.grow_shrink import ParentSets
 from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.score import FamilyScore, Ints, Parents
+from gpmnet.files import Shelf
 from gpmnet.progress import Progress, silent
 
 _EPSILON, _RELATIVE = 1e-9, 1e-12
@@ -49,6 +52,59 @@ class Ordered:
         for child, of_child in enumerate(self.parents):
             dag[list(of_child), child] = True
         return CPDAG.from_dag(dag, names, knowledge.arrows(dag | dag.T))
+
+
+@dataclass
+class _Moves:
+    """How far the moves from an order are: the order now, who is still to move in this pass, and whether anyone did."""
+
+    order: list[int]
+    todo: list[int]
+    moved: bool
+    sweeps: int
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """Who follows the moves from an order: progress with a note, and a shelf on which they have a number of this start."""
+
+    progress: Progress = silent
+    note: str = ""
+    shelf: Shelf = field(default_factory=Shelf)
+    number: int = 0
+
+    def next(self) -> Watch:
+        """Return who follows the moves from the next order."""
+        return replace(self, number=self.number + 1)
+
+    def begun(self, order: list[int]) -> _Moves:
+        """Return where the moves from an order begin, or how far a stopped search was."""
+        for item in (self._name, f"{self._name} under way"):
+            found = self.shelf.take(item)
+            if found is not None:
+                moved, sweeps = found["counts"].tolist()
+                return _Moves(found["order"].tolist(), found["todo"].tolist(), bool(moved), sweeps)
+        return _Moves(list(order), [], True, 0)
+
+    def tell(self, state: _Moves, d: int) -> None:
+        """Say how far the moves are."""
+        self.progress("search", d - len(state.todo), d, f"{self.note}, pass {state.sweeps}")
+        if self.shelf.is_due:
+            self.shelf.keep_state(f"{self._name} under way", _tensors(state))
+
+    def ended(self, state: _Moves) -> None:
+        """Keep where the moves ended."""
+        self.shelf.keep(self._name, _tensors(state))
+
+    @property
+    def _name(self) -> str:
+        return f"order, {self.note}, {self.number}"
+
+
+def _tensors(state: _Moves) -> dict[str, Tensor]:
+    counts = torch.tensor([int(state.moved), state.sweeps], dtype=torch.int64)
+    order, todo = (torch.tensor(x, dtype=torch.int64) for x in (state.order, state.todo))
+    return {"order": order, "todo": todo, "counts": counts}
 
 
 class OrderSearch:
@@ -85,19 +141,27 @@ class OrderSearch:
         self._children = [np.flatnonzero(row) for row in possible]  # who may have a variable as parent
         self._parents = [np.flatnonzero(column) for column in possible.T]
 
-    def __call__(self, seed: int = 0, starts: int = 2, progress: Progress = silent) -> Ordered:
-        """Return the best order of several starts: that of the columns, then random ones."""
+    def __call__(
+        self, seed: int = 0, starts: int = 2, progress: Progress = silent, shelf: Shelf | None = None
+    ) -> Ordered:
+        """Return the best order of several starts: that of the columns, then random ones.
+
+        Every order that moves led to is kept on the shelf, and now and then how far the present moves are.
+        """
+        shelf = Shelf() if shelf is None else shelf
         rng = np.random.default_rng(seed)
         best: Ordered | None = None
         sweeps = 0
         for start in range(starts):
             first = np.arange(self._d) if start == 0 else rng.permutation(self._d)
             note = f"start {start + 1} of {starts}"
-            found = self.improve(self._knowledge.sorted(first.tolist()), progress, note)
+            watch = Watch(progress, note, shelf)
+            found = self.improve(self._knowledge.sorted(first.tolist()), watch)
             sweeps += found.sweeps
             while True:
+                watch = watch.next()
                 smaller = topological(backward(self._score, found.parents))
-                again = self.improve(self._knowledge.sorted(smaller), progress, note)
+                again = self.improve(self._knowledge.sorted(smaller), watch)
                 sweeps += again.sweeps
                 if not _better(again.score, found.score):
                     break
@@ -107,16 +171,18 @@ class OrderSearch:
         assert best is not None
         return Ordered(best.order, best.parents, best.score, sweeps)
 
-    def improve(self, order: list[int], progress: Progress = silent, note: str = "") -> Ordered:
+    def improve(self, order: list[int], watch: Watch | None = None) -> Ordered:
         """Return the order after all moves that help."""
-        sweeps, moved = 0, True
-        while moved:
-            moved = False
-            sweeps += 1
-            for done, variable in enumerate(list(order)):
-                progress("search", done, self._d, f"{note}, pass {sweeps}")
-                moved |= self._move(order, variable)
-        return self.graph(order, sweeps)
+        watch = Watch() if watch is None else watch
+        state = watch.begun(order)
+        while state.todo or state.moved:
+            if not state.todo:
+                state = _Moves(state.order, list(state.order), False, state.sweeps + 1)
+                continue
+            watch.tell(state, self._d)
+            state.moved |= self._move(state.order, state.todo.pop(0))
+        watch.ended(state)
+        return self.graph(state.order, state.sweeps)
 
     def graph(self, order: Sequence[int], sweeps: int = 0) -> Ordered:
         """Return the best graph in an order."""

@@ -32,6 +32,7 @@ from torch.nn import functional as F  # noqa: N812
 from gpmnet.checks import check_choice, check_number
 from gpmnet.energies.base import BUDGET, Coordinates, Energy, EnergyFamily, normal_parameter
 from gpmnet.energies.low_rank import LowRankEnergy
+from gpmnet.memory import block_size
 
 ALPHAS = ("trained", "solved")
 
@@ -234,7 +235,7 @@ class DeepKernelEnergy(LowRankEnergy):
         n, dc, m = len(h), self.coordinates.n_continuous, len(self.points)
         ridge = h.new_tensor(self.family.ridge) if ridge is None else ridge
         gram, target = h.new_zeros((m, m)), h.new_zeros(m)
-        size = max(1, BUDGET // (n * m))
+        size = max(1, block_size(BUDGET) // (n * m))
         for start in range(0, dc, size):
             at = slice(start, min(start + size, dc))
             first, second = self._kernel_derivatives(h, at)
@@ -337,7 +338,7 @@ class DeepKernelEnergy(LowRankEnergy):
 
     def _budget(self) -> int:
         """Return the elements of (n, c, H) at which the (R, n, c, M) of the kernels reach the limit."""
-        return int(BUDGET * min(1.0, 2 * self.hidden / len(self.points)))
+        return int(block_size(BUDGET) * min(1.0, 2 * self.hidden / len(self.points)))
 
 
 def _reads(coordinates: Coordinates, family: DeepKernel) -> Tensor | None:

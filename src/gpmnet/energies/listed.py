@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from gpmnet.columns.functions import Scores, firsts
 from gpmnet.energies.base import BUDGET, Coordinates
 from gpmnet.energies.pairwise import Pairwise, PairwiseEnergy, RowFunctions
+from gpmnet.memory import block_size
 
 
 class ListedPairwiseEnergy(PairwiseEnergy):
@@ -146,7 +147,7 @@ class ListedPairwiseEnergy(PairwiseEnergy):
         dc, found = self.coordinates.n_continuous, h.new_zeros(len(pairs), dtype=torch.float64)
         mine, theirs = (energy.blocks(pairs) for energy in (self, other))
         slope = self._slopes_of(h)  # (dc, n, K)
-        size = max(1, BUDGET // max(1, len(h) * self.slots.shape[1]))
+        size = max(1, block_size(BUDGET) // max(1, len(h) * self.slots.shape[1]))
         for at in torch.split(torch.arange(len(pairs), device=h.device), size):
             i, j = pairs[at].unbind(dim=1)
             f, g = mine[at], theirs[at]

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from gpmnet.energies.base import BUDGET, Energy, in_chunks
+from gpmnet.memory import block_size
 
 
 class LowRankEnergy(Energy):
@@ -146,4 +147,4 @@ class LowRankEnergy(Energy):
 
     def _budget(self) -> int:
         """Return how many elements of (n, c, H) may be held; less where the head's own temporaries are wider."""
-        return BUDGET
+        return block_size(BUDGET)

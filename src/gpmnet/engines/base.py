@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError
-from gpmnet.memory import available_bytes
+from gpmnet.files import Shelf
+from gpmnet.memory import MOST_HALVINGS, available_bytes, smaller_blocks
 from gpmnet.parts import Part
 from gpmnet.progress import Progress, silent
 from gpmnet.selection.joint import JointTest
@@ -47,6 +48,8 @@ class Problem:
     seed : int
     device : str
     progress : Progress
+    shelf : Shelf
+        Where what is finished is kept, for the case that the fit is stopped.
     """
 
     encoded: Encoded
@@ -58,6 +61,7 @@ class Problem:
     seed: int = 0
     device: str = "cpu"
     progress: Progress = silent
+    shelf: Shelf = field(default_factory=Shelf)
 
     @property
     def n(self) -> int:
@@ -239,19 +243,28 @@ class Engine(Part, ABC):
         """Return the pairs that are or came close to edges."""
 
 
-def check_fits(engine: Engine, table: Table, device: str) -> None:
-    """Raise if a fit of a table needs more memory than is free, saying how many of its variables would fit."""
+def blocks_that_fit(engine: Engine, table: Table, device: str, budget: int | None = None) -> int:
+    """Return how often blocks must be halved for a fit of a table to fit into what is free, and into a budget.
+
+    Raise if it fits with no blocks, saying how many of its variables would.
+    """
     n, levels = table.n_rows, table.n_levels
-    needed = engine.memory(n, levels)
-    free = available_bytes(device)
-    if needed <= free:
-        return
-    fits, too_many = 0, len(levels)
-    while too_many - fits > 1:
-        middle = (fits + too_many) // 2
-        fits, too_many = (middle, too_many) if engine.memory(n, levels[:middle]) <= free else (fits, middle)
+    free = available_bytes(device, budget)
+    for halvings in range(MOST_HALVINGS + 1):
+        with smaller_blocks(halvings):
+            needed = engine.memory(n, levels)
+            if needed <= free:
+                return halvings
+    with smaller_blocks(MOST_HALVINGS):
+        fits, too_many = 0, len(levels)
+        while too_many - fits > 1:
+            middle = (fits + too_many) // 2
+            fits, too_many = (
+                (middle, too_many) if engine.memory(n, levels[:middle]) <= free else (fits, middle)
+            )
+    left = "are free" if budget is None else f"of memory={budget / 1e9:.2f} GB are left"
     raise InputError(
-        f"this needs about {needed / 1e9:.1f} GB of memory on {device} and {free / 1e9:.1f} GB are free; "
+        f"this needs about {needed / 1e9:.2f} GB of memory on {device} and {free / 1e9:.2f} GB {left}; "
         f"about {fits:,} of these {len(levels):,} variables would fit"
     )
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gpmnet import __version__
 from gpmnet.energies import Coordinates, Energy
 from gpmnet.energies.grids import edge_surfaces
 from gpmnet.engines.base import Description, Engine, Found, Problem, Stop
@@ -24,7 +22,6 @@ from gpmnet.engines.local import LocalEngine
 from gpmnet.errors import InputError
 from gpmnet.omega import standardised_omega, table_order
 from gpmnet.parallel import all_threads
-from gpmnet.solvers.checkpoint import Shelf, digest
 from gpmnet.solvers.proximal import PairMasks
 
 _MANY_VALUES = (
@@ -210,17 +207,7 @@ class DeepEngine(Recipe, Engine):
         """Return the rows as energies see them, and what fits energies to them."""
         coordinates, h = _rows(problem)
         masks = PairMasks(*(_mask(pairs, order, problem) for pairs in (problem.forbidden, problem.required)))
-        return h, Models(self, coordinates, masks, problem, self._shelf(problem))
-
-    def _shelf(self, problem: Problem) -> Shelf:
-        """Return the shelf of this data's and these settings' models."""
-        if self.options.checkpoint is None:
-            return Shelf()
-        encoded = problem.encoded
-        settings = replace(self, options=replace(self.options, checkpoint=None))
-        arrays = (encoded.is_discrete, encoded.scores, encoded.codes, encoded.n_levels)
-        key = digest([__version__, problem.seed, settings], [*arrays, problem.forbidden, problem.required])
-        return Shelf.at(Path(self.options.checkpoint) / key)
+        return h, Models(self, coordinates, masks, problem)
 
 
 def _rows(problem: Problem) -> tuple[Coordinates, Tensor]:

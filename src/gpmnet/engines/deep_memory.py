@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from gpmnet.energies import Coordinates
 from gpmnet.energies.base import BUDGET
 from gpmnet.engines.deep_recipe import Recipe
+from gpmnet.memory import block_size
 from gpmnet.testing.learned import POINTS, ROWS
 
 _SINGLE = 4  # bytes of a number
@@ -30,10 +31,10 @@ def model_bytes(recipe: Recipe, n_rows: int, n_levels: NDArray[np.intp]) -> int:
     rows = 4 * n_rows * coordinates.width  # all of them, those of a fold, and those of a training cut in two
     widest = max(3, *n_levels) ** 2 if len(n_levels) else 0
     if recipe.lists_pairs(len(n_levels)):
-        return _SINGLE * int(rows + _listed(recipe, coordinates, n_rows) + BUDGET)
+        return _SINGLE * int(rows + _listed(recipe, coordinates, n_rows) + block_size(BUDGET))
     numbers = rows + _pairwise(recipe, coordinates, n_rows) + _energy(recipe, coordinates, n_rows)
     # The conditional covariances of the test in learned directions, and what torch has on the way.
-    return _SINGLE * int(numbers + 8 * n_rows * widest + BUDGET)
+    return _SINGLE * int(numbers + 8 * n_rows * widest + block_size(BUDGET))
 
 
 def _listed(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
@@ -55,7 +56,7 @@ def _energy(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
     family, options = recipe.energy, recipe.options
     row = max(1, coordinates.n_continuous, coordinates.n_levels) ** 2
     if not family.is_trained:
-        return _OMEGA * min(BUDGET, n * row)
+        return _OMEGA * min(block_size(BUDGET), n * row)
     blank = torch.zeros((2, coordinates.width))
     energy = family.build(coordinates, blank, torch.Generator().manual_seed(0))
     parameters = sum(parameter.numel() for parameter in energy.parameters())
@@ -65,6 +66,6 @@ def _energy(recipe: Recipe, coordinates: Coordinates, n: int) -> int:
     # The energies, their gradients, two moments of Adam, and the best ones so far.
     return (
         (options.n_folds + 5) * parameters
-        + _OMEGA * min(BUDGET, max(n * energy.row_size(), seen))
+        + _OMEGA * min(block_size(BUDGET), max(n * energy.row_size(), seen))
         + _PASSES * moved
     )

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from gpmnet.penalties import Penalty
 from gpmnet.selection.halves import entering_size, entering_sizes
 from gpmnet.selection.path import best_lam
 from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
-from gpmnet.solvers.checkpoint import Ended, Shelf
+from gpmnet.solvers.checkpoint import Ended, fitted
 from gpmnet.solvers.listed import ListedPairwise
 from gpmnet.solvers.proximal import PairMasks, Solved, SparsePairwise
 from gpmnet.testing.learned import Fold
@@ -56,8 +57,7 @@ class Models:
     masks : PairMasks
         In the order of the coordinates.
     problem : Problem
-        Its seed and its progress are used.
-    shelf : Shelf
+        Its seed, its progress and its shelf are used.
     n_iter : int
         Steps of the slowest solver so far.
     stops : list of (str, int)
@@ -74,7 +74,6 @@ class Models:
     coordinates: Coordinates
     masks: PairMasks
     problem: Problem
-    shelf: Shelf
     n_iter: int = 0
     stops: list[tuple[str, int]] = field(default_factory=list)
     noise: Tensor = field(default_factory=lambda: torch.zeros(()))
@@ -83,6 +82,17 @@ class Models:
 
     def choose_lam(self, h: Tensor) -> float:
         """Return the lambda with the least held-out loss of the pairwise family."""
+        told = len(self.stops)
+
+        def chosen() -> list[Any]:
+            lam = self._path(h)
+            return [lam, self.n_iter, self.stops[told:]]
+
+        lam, self.n_iter, stops = self.problem.shelf.kept_data("penalty", chosen)
+        self.stops[told:] = [(solver, worst) for solver, worst in stops]
+        return float(lam)
+
+    def _path(self, h: Tensor) -> float:
         h = h[torch.randperm(len(h), generator=self.generator("path rows")).to(h.device)]
         kept = len(h) - max(1, int(self.recipe.options.held_out * len(h)))
         sparse, _ = self._sparse(h[:kept], "path")
@@ -150,7 +160,7 @@ class Models:
             return [_ended(sparse.fit(penalty))]
 
         if self.recipe.base.has_pairs:
-            for ended in self.shelf.kept(name + " pairwise", pairwise, solve):
+            for ended in fitted(self.problem.shelf, name + " pairwise", pairwise, solve):
                 self._note(f"FISTA (proximal_steps={self.recipe.options.proximal_steps})", ended)
             base = SumEnergy(base, pairwise)
         elif self.recipe.base.trains_own:
@@ -226,7 +236,7 @@ class Models:
             return found
 
         phases = f"Adam (steps={options.steps})", f"Adam with the penalty (a third of steps={options.steps})"
-        ends = self.shelf.kept(name + " deep", learned, learn)
+        ends = fitted(self.problem.shelf, name + " deep", learned, learn)
         self.survived[name] = len(ends) > 1  # there is a second phase only where the first was worth it
         for phase, end in zip(phases, ends, strict=False):
             self._note(phase, end)
@@ -245,9 +255,8 @@ class Models:
             self.stops.append((solver, ended.worst))
 
     def _track(self, name: str, phase: int) -> Track:
-        return Track(
-            self.shelf.path(f"{name} training {phase}"), partial(self.problem.progress, f"train {name}")
-        )
+        report = partial(self.problem.progress, f"train {name}")
+        return Track(self.problem.shelf, f"{name} training {phase}", report)
 
     def _sparse(self, h: Tensor, name: str) -> tuple[SparsePairwise, PairwiseEnergy]:
         pairwise = self.recipe.base.pairs.build(self.coordinates, h, None)

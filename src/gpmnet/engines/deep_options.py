@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from gpmnet.checks import check_number, check_type
 from gpmnet.energies import BASES, BaseFamily
@@ -45,8 +44,6 @@ class DeepOptions(Training):
         Pairs tested in a learned direction, those with the largest Omega first.
     local : LocalOptions
         The search for neighborhoods and the test that both engines share.
-    checkpoint : str, Path or None
-        Folder in which finished and unfinished models are kept; a run with the same data and settings goes on from it.
 
     Examples
     --------
@@ -63,7 +60,6 @@ class DeepOptions(Training):
     proximal_steps: int = MOST_STEPS
     most_pairs: int = 2000
     local: LocalOptions = field(default_factory=LocalOptions)
-    checkpoint: str | Path | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,5 +77,3 @@ class DeepOptions(Training):
         ):
             check_number(self, name, least, integer=True)
         check_type(self, "local", LocalOptions)
-        if self.checkpoint is not None and not isinstance(self.checkpoint, Path):
-            check_type(self, "checkpoint", str)

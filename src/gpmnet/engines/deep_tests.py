@@ -59,17 +59,27 @@ class JoinedTests:
         first, second = self._candidates(~closed)
         d, most = problem.d, found.limits.most_members
         problem.progress("learned directions", 0, len(first))
-        early = learned.log_p(first, second, given_sets(found, first, second))
+        early = self._kept("early", learned, found, first, second)
         problem.progress("learned directions", len(first), len(first))
         more = strongest(first, second, early, options.alpha_enter / d, most, d)
         members = joined_members(found.members, more, most)
         close = early < math.log(max(problem.alpha, options.alpha_report))
         code = torch.unique(torch.cat([found.first * d + found.second, (first * d + second)[close]]))
         found = replace(found, members=members, first=code // d, second=code % d)
-        tests = local.test_pairs(found, problem.progress)
-        again = learned.log_p(found.first, found.second, given_sets(found, found.first, found.second))
+        tests = local.test_pairs(found, problem)
+        again = self._kept("again", learned, found, found.first, found.second)
         log_p = cauchy_combination(torch.stack([tests.log_p, again], dim=1))
         return found, tests.with_log_p(log_p)
+
+    def _kept(
+        self, name: str, learned: LearnedTest, found: Searched, first: Tensor, second: Tensor
+    ) -> Tensor:
+        """Return log p-values of pairs in learned directions, or what a stopped fit has of them."""
+
+        def tested() -> dict[str, Tensor]:
+            return {"log_p": learned.log_p(first, second, given_sets(found, first, second))}
+
+        return self.problem.shelf.kept(f"learned directions {name}", tested)["log_p"].to(first.device)
 
     def _candidates(self, allowed: Tensor) -> tuple[Tensor, Tensor]:
         """Return the pairs to test in learned directions: all if they are few, else those of the largest Omega."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,10 +17,10 @@ from gpmnet.columns.functions import ColumnFunction, feature_functions
 from gpmnet.columns.tabulated import table_bytes
 from gpmnet.engines.base import Description, Engine, Found, Joint, Problem, Stop
 from gpmnet.errors import InputError, quote
+from gpmnet.memory import block_size
 from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
 from gpmnet.nodes.surfaces import SurfaceCollector
 from gpmnet.parts import Part
-from gpmnet.progress import Progress
 from gpmnet.searching.candidates import (
     Apart,
     Constraints,
@@ -29,9 +31,9 @@ from gpmnet.searching.candidates import (
     search_screened,
 )
 from gpmnet.searching.near_copies import near_copies
-from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions
+from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, Watch
 from gpmnet.selection.apart import Asked
-from gpmnet.selection.joint import JointRule, joint_hypotheses
+from gpmnet.selection.joint import JointRule, JointTest, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
@@ -39,7 +41,9 @@ from gpmnet.testing.design import Designs
 from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 
-_PAIRS = 2048  # tested at a time
+_PAIRS, _FEW_PAIRS = 2048, 32  # tested at a time, at most and at least
+_FIXED = 3 << 26  # bytes that a fit takes besides, whatever its blocks
+_VALUES = 1 << 20  # rows times pairs tested at a time
 _SMALL = 1 << 15  # values of a table
 
 
@@ -131,7 +135,7 @@ class LocalFound(Found):
     def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
         """Return Omega and surfaces from node models of the graph of the edges; see `Description`."""
         surfaces = SurfaceCollector(np.stack([self.first[shown], self.second[shown]], axis=1))
-        found = edge_omegas(self.fitter, self._neighbors(is_edge), surfaces.add)
+        found = edge_omegas(self.fitter, self._neighbors(is_edge), surfaces, self.problem.shelf)
         omega = np.full(len(self.first), np.nan)
         for at in np.flatnonzero(is_edge):
             omega[at] = found.of(int(self.first[at]), int(self.second[at]))
@@ -157,7 +161,10 @@ class LocalFound(Found):
         tests = []
         for done, (variable, group) in enumerate(hypotheses):
             self.problem.progress("groups", done, len(hypotheses))
-            tests.append(rule(variable, group))
+            # As plain data, which is what a shelf can keep of it.
+            test = partial(_joint_test, rule, variable, group)
+            said = self.problem.shelf.kept_data(f"joint {done}", test)
+            tests.append(JointTest(**(said | {"rivals": tuple(said["rivals"])})))
         return Joint(groups, tuple(tests), sum(d - len(group) for group in groups))
 
     def _neighbors(self, is_edge: NDArray[np.bool_]) -> list[list[int]]:
@@ -230,14 +237,14 @@ class LocalEngine(Engine):
         levels, k = torch.as_tensor(n_levels), len(self.options.functions)
         cosines = min(self.options.design.cosines(n_rows, 1), self.options.design.room(n_rows, levels, k))
         tables = table_bytes(n_rows, levels, cosines, k, size)
-        return features + tables + int(5e8 if small else 2e9)
+        return features + tables + _FIXED + block_size(int(3e8 if small else 1.8e9))
 
     def fit(self, problem: Problem) -> LocalFound:
         """Return the tested pairs; small tables on the CPU, which is done before a GPU has begun."""
         if problem.n * problem.d <= _SMALL:
             problem = replace(problem, device="cpu")
         searched = self.search(problem)
-        tests = self.test_pairs(searched, problem.progress)
+        tests = self.test_pairs(searched, problem)
         return LocalFound(
             searched.first.cpu().numpy(),
             searched.second.cpu().numpy(),
@@ -269,38 +276,55 @@ class LocalEngine(Engine):
         settings = SearchOptions(alpha_enter, most)
         pairs = (torch.as_tensor(x, device=features.device) for x in (problem.forbidden, problem.required))
         constraints = Constraints(*pairs)
+        screening = ScreenOptions(max(problem.alpha, alpha_enter), o.most_candidates)
+        watch = Watch(problem.progress, problem.shelf)
         if small:
-            found = search_all_pairs(test, settings, constraints, problem.progress)
+            found = search_all_pairs(test, settings, constraints, watch)
         else:
-            screening = ScreenOptions(max(problem.alpha, alpha_enter), o.most_candidates)
-            found = search_screened(test, settings, screening, constraints, problem.progress)
+            found = search_screened(test, settings, screening, constraints, watch)
         alpha = max(problem.alpha, o.alpha_report if small else alpha_enter)
         first, second = close_pairs(found, constraints.required, alpha)
         # Ten times that: Benjamini-Hochberg at 0.05 gets there with twenty neighbors a node.
         limits = Limits(min(10 * alpha, max(problem.alpha, o.alpha_report)), most)
-        apart = search_apart(test, settings, found, problem.progress) if small else None
+        apart = search_apart(test, settings, found, watch) if small else None
         cap = f"most_neighbors={most}" if most == o.most_neighbors else f"{problem.n:,} rows allow {most}"
         stops = _stops(found, cap)
         return Searched(
             test, found.members, found.candidates, first, second, limits, found.n_rounds, stops, apart
         )
 
-    def test_pairs(self, searched: Searched, progress: Progress) -> PairTests:
+    def test_pairs(self, searched: Searched, problem: Problem) -> PairTests:
         """Return the full tests of the pairs that came close."""
-        count = len(searched.first)
-        tests = PairTests.unknown(count, searched.first.device)
-        for part in torch.split(torch.arange(count, device=searched.first.device), _PAIRS):
+        count, device = len(searched.first), searched.first.device
+        tests = PairTests.unknown(count, device)
+        for part in torch.split(torch.arange(count, device=device), _at_a_time(problem.n, device)):
             if not len(part):
                 break
-            progress("test", int(part[0]), count)
+            problem.progress("test", int(part[0]), count)
             ends = searched.first[part], searched.second[part]
-            found = self.options.rule(searched.test, searched.members, *ends, searched.limits)
-            if searched.apart is not None:
-                asked = Asked(searched.test, searched.members, searched.apart, searched.limits)
-                found = asked.again(found, *ends)
+            found = problem.shelf.kept_as(
+                PairTests, f"tests {int(part[0])}", device, partial(self._tested, searched, *ends)
+            )
             tests.put(part, found)
-        progress("test", count, count)
+        problem.progress("test", count, count)
         return tests
+
+    def _tested(self, searched: Searched, first: Tensor, second: Tensor) -> PairTests:
+        found = self.options.rule(searched.test, searched.members, first, second, searched.limits)
+        if searched.apart is None:
+            return found
+        return Asked(searched.test, searched.members, searched.apart, searched.limits).again(
+            found, first, second
+        )
+
+
+def _joint_test(rule: JointRule, variable: int, group: int) -> dict[str, Any]:
+    return asdict(rule(variable, group))
+
+
+def _at_a_time(n: int, device: torch.device) -> int:
+    """Return how many pairs are tested at a time: seconds of work on a CPU, all that it takes to keep a GPU busy."""
+    return _PAIRS if device.type != "cpu" else min(_PAIRS, max(_FEW_PAIRS, _VALUES // max(1, n)))
 
 
 def _stops(found: Neighborhoods, cap: str) -> tuple[Stop, ...]:

@@ -1,6 +1,7 @@
 """Files and folders of results: whole or not at all, and one writer at a time."""
 
 from gpmnet.files.claim import check_writable, claimed
+from gpmnet.files.shelf import Shelf
 from gpmnet.files.whole import settled, whole_file, whole_folder
 
-__all__ = ["check_writable", "claimed", "settled", "whole_file", "whole_folder"]
+__all__ = ["Shelf", "check_writable", "claimed", "settled", "whole_file", "whole_folder"]

@@ -17,9 +17,10 @@ discrete: difference against level 0), and :math:`\Omega_{ij} = (E \sum f^2)^{1/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
@@ -27,6 +28,8 @@ from torch import Tensor
 from gpmnet.checks import check_choice, check_number, check_ridges
 from gpmnet.columns.features import Features, gather
 from gpmnet.columns.functions import OWN_FUNCTIONS, Scores, firsts, seconds
+from gpmnet.files import Shelf
+from gpmnet.memory import block_size
 from gpmnet.nodes.continuous import core_terms, fit_scores
 from gpmnet.nodes.discrete import LOSSES, LogitData, LogitSettings, fit_logits
 from gpmnet.nodes.joint import JointDirections
@@ -193,8 +196,8 @@ class NodeFitter:
         )
         return NodeModels(nodes, basis, found.theta, penalty.repeat(1, levels - 1), levels, found.converged)
 
-    def each(self, neighbors: Mapping[int, list[int]]) -> Iterator[NodeModels]:
-        """Yield the models of all nodes that have neighbors, those of one shape together."""
+    def batches(self, neighbors: Mapping[int, list[int]]) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield all nodes (b,) that have neighbors, and these (b, s), those of one shape together."""
         levels = self.features.levels.tolist()
         groups: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
         for node, members in neighbors.items():
@@ -207,14 +210,14 @@ class NodeFitter:
                 part = items[start : start + size]
                 nodes = torch.tensor([node for node, _ in part], device=self.features.device)
                 around = torch.tensor([ordered for _, ordered in part], device=self.features.device)
-                yield self.fit(nodes, around)
+                yield nodes, around
 
     def batch_size(self, levels: int, around: tuple[int, ...]) -> int:
         """Return how many nodes with some levels, and neighbors with some, fit one batch."""
         own = levels - 1 if levels else len(OWN_FUNCTIONS)
         joint = self.options.n_joint(self.features.n) if len(around) > 1 else 0
         columns = 1 + sum(member_width(m) for m in around) + joint
-        return max(1, BUDGET // (self.features.n * columns * own))
+        return max(1, block_size(BUDGET) // (self.features.n * columns * own))
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,8 +243,20 @@ class EdgeOmegas:
         return float(((self.squared[a, b] + self.squared[b, a]) / 2) ** 0.5)
 
 
+class Reader(ABC):
+    """Reads something else from the same models, batch by batch."""
+
+    @abstractmethod
+    def said(self, models: NodeModels) -> dict[str, Tensor]:
+        """Return what a batch of models says."""
+
+    @abstractmethod
+    def add(self, nodes: Tensor, members: Tensor, said: Mapping[str, Tensor]) -> None:
+        """Take what a batch of nodes (b,) with members (b, s) said."""
+
+
 def edge_omegas(
-    fitter: NodeFitter, neighbors: list[list[int]], also: Callable[[NodeModels], None] | None = None
+    fitter: NodeFitter, neighbors: list[list[int]], reader: Reader | None = None, shelf: Shelf | None = None
 ) -> EdgeOmegas:
     """Return Omega squared of each directed pair (node, neighbor), and of each continuous node with itself.
 
@@ -249,21 +264,32 @@ def edge_omegas(
     ----------
     neighbors : list of list of int
         The neighbors of every node.
-    also : callable, optional
-        Called with every batch of models, for other uses of the same fits.
+    reader : Reader, optional
+        For other uses of the same fits.
+    shelf : Shelf, optional
+        Where what every batch said is kept.
     """
     features = fitter.features
     squared: dict[tuple[int, int], float] = {}
     own = torch.zeros(features.d, dtype=torch.float64)
     own[features.levels.cpu() == 0] = 1.0  # alone, a normal score has log density -z^2/2
     stopped: list[int] = []
-    for models in fitter.each(dict(enumerate(neighbors))):
-        if also is not None:
-            also(models)
-        values, diagonal = models.squared_omega()
-        own[models.nodes.cpu()] = diagonal.cpu()
-        stopped += models.nodes[~models.converged].tolist()
-        rows = zip(models.nodes.tolist(), models.basis.members.tolist(), values.tolist(), strict=True)
+    shelf = Shelf() if shelf is None else shelf
+    for at, (nodes, around) in enumerate(fitter.batches(dict(enumerate(neighbors)))):
+        said = shelf.kept(f"node models {at}", partial(_said, fitter, nodes, around, reader))
+        if reader is not None:
+            reader.add(nodes, around, said)
+        own[nodes.cpu()] = said["own"].cpu()
+        stopped += nodes.cpu()[~said["converged"].cpu()].tolist()
+        rows = zip(nodes.tolist(), around.tolist(), said["squared"].tolist(), strict=True)
         for node, members, row in rows:
             squared |= {(node, j): value for j, value in zip(members, row, strict=True)}
     return EdgeOmegas(squared, own, sorted(stopped))
+
+
+def _said(fitter: NodeFitter, nodes: Tensor, around: Tensor, reader: Reader | None) -> dict[str, Tensor]:
+    """Return all that is wanted of the models of a batch of nodes."""
+    models = fitter.fit(nodes, around)
+    also = {} if reader is None else reader.said(models)
+    squared, own = models.squared_omega()
+    return also | {"squared": squared, "own": own, "converged": models.converged}

@@ -11,6 +11,8 @@ differences of two discrete variables' surface are their log odds ratios.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -18,13 +20,13 @@ from torch import Tensor
 
 from gpmnet.columns.features import Features
 from gpmnet.columns.functions import GRID, OWN_FUNCTIONS, Scores, values
-from gpmnet.nodes.models import NodeModels
+from gpmnet.nodes.models import NodeModels, Reader
 from gpmnet.nodes.neighbor_basis import level_shares
 
 _MOST_ROWS = 256  # for the average of the joint features: enough for a picture, and cheap
 
 
-class SurfaceCollector:
+class SurfaceCollector(Reader):
     """Collects the surfaces of pairs from batches of node models, those of both ends.
 
     Parameters
@@ -38,15 +40,28 @@ class SurfaceCollector:
         self._wanted = {*self.pairs, *((b, a) for a, b in self.pairs)}
         self._found: dict[tuple[int, int], NDArray[np.float64]] = {}
 
-    def add(self, models: NodeModels) -> None:
-        """Take what a batch of models says about the pairs."""
+    def said(self, models: NodeModels) -> dict[str, Tensor]:
+        """Return what a batch of models says about the pairs: the surfaces of a slot's, as far as they are wanted."""
+        found = {}
         for slot in range(models.basis.members.shape[1]):
-            ends = list(zip(models.nodes.tolist(), models.basis.members[:, slot].tolist(), strict=True))
-            rows = [at for at, pair in enumerate(ends) if pair in self._wanted]
+            rows = self._rows(models.nodes, models.basis.members[:, slot])
             if rows:
                 part = models.take(torch.tensor(rows, device=models.nodes.device))
-                surfaces = _surfaces(part, slot).cpu().numpy()
-                self._found |= {ends[at]: surface for at, surface in zip(rows, surfaces, strict=True)}
+                found[f"surfaces {slot}"] = _surfaces(part, slot)
+        return found
+
+    def add(self, nodes: Tensor, members: Tensor, said: Mapping[str, Tensor]) -> None:
+        """Take what a batch of models said about the pairs."""
+        for slot in range(members.shape[1]):
+            rows = self._rows(nodes, members[:, slot])
+            if rows:
+                ends = [(int(nodes[at]), int(members[at, slot])) for at in rows]
+                self._found |= dict(zip(ends, said[f"surfaces {slot}"].cpu().numpy(), strict=True))
+
+    def _rows(self, nodes: Tensor, members: Tensor) -> list[int]:
+        """Return the positions of nodes (b,) whose pairs with members (b,) are wanted."""
+        ends = zip(nodes.tolist(), members.tolist(), strict=True)
+        return [at for at, pair in enumerate(ends) if pair in self._wanted]
 
     def surfaces(self) -> list[NDArray[np.float32]]:
         """Return one array a pair, rows for the grid of its first variable, columns for that of its second."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from gpmnet.progress import Progress
-from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, search
+from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, Watch, search
 from gpmnet.searching.screen import Hits, candidate_lists, panels, residual_panels, screen
-from gpmnet.searching.together import unseen
+from gpmnet.searching.together import Unseen, unseen
 from gpmnet.testing.base import BoundTest, distinct, trimmed, widened
 from gpmnet.testing.residuals import whitened_residuals
 
@@ -35,7 +34,7 @@ class Constraints:
 
 
 def search_all_pairs(
-    test: BoundTest, options: SearchOptions, constraints: Constraints, progress: Progress
+    test: BoundTest, options: SearchOptions, constraints: Constraints, watch: Watch
 ) -> Neighborhoods:
     """Return the neighborhoods of all nodes, every other variable a candidate."""
     d, device = test.designs.features.d, test.designs.features.device
@@ -44,7 +43,7 @@ def search_all_pairs(
     a, b = constraints.forbidden.T
     candidates[a, b] = candidates[b, a] = -1
     everyone, start = torch.arange(d, device=device), constraints.start(d)
-    return _search_and_look(test, everyone, candidates, options, start, progress)
+    return _search_and_look(test, everyone, candidates, options, start, watch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class Apart:
     members: Tensor
 
 
-def search_apart(test: BoundTest, options: SearchOptions, found: Neighborhoods, progress: Progress) -> Apart:
+def search_apart(test: BoundTest, options: SearchOptions, found: Neighborhoods, watch: Watch) -> Apart:
     """Return what the search finds for each node without the member that has the smallest p-value given the others.
 
     The other members stay; at most half as many as a neighborhood may have join them.
@@ -81,7 +80,7 @@ def search_apart(test: BoundTest, options: SearchOptions, found: Neighborhoods, 
             for x in (found.candidates, found.members)
         )
         fewer = replace(options, most_members=-(-options.most_members // 2))
-        later = _search_and_look(test, nodes, candidates, fewer, start, progress)
+        later = _search_and_look(test, nodes, candidates, fewer, start, replace(watch, of="apart"))
         members = widened(members, max(members.shape[1], later.members.shape[1]))
         members[nodes] = widened(later.members, members.shape[1])
     return Apart(partner, members)
@@ -93,23 +92,25 @@ def _search_and_look(
     candidates: Tensor,
     options: SearchOptions,
     start: Tensor | None,
-    progress: Progress,
+    watch: Watch,
 ) -> Neighborhoods:
     """Search, look for what single features do not show, and search again with that."""
     m, device = len(nodes), nodes.device
-    found = search(test, nodes, candidates, options, start, _phase(progress, "search"))
+    found = search(test, nodes, candidates, options, start, watch)
     kept = torch.full((m, 0), -1, dtype=torch.int64, device=device) if start is None else start
     allowed = torch.zeros((m, test.designs.features.d + 1), dtype=torch.bool, device=device)
     allowed = allowed.scatter_(1, candidates % allowed.shape[1], True)[:, :-1]
-    for _ in range(_LOOKS):
-        more = unseen(test, nodes, found.members, allowed, options.alpha_enter)
+    for look in range(1, _LOOKS + 1):
+        seen = partial(unseen, test, nodes, found.members, allowed, options.alpha_enter)
+        more = watch.shelf.kept_as(Unseen, f"{watch.of}, look {look}", device, seen)
         at = ((more.members >= 0).any(dim=1) & ~found.is_full).nonzero()[:, 0]
         if not len(at):
             break
         kept = torch.cat([kept, more.members], dim=1)
         fixed = distinct(kept[at])
         options = replace(options, most_members=max(0, options.most_members - more.members.shape[1]))
-        later = search(test, nodes[at], candidates[at], options, fixed, _phase(progress, "search again"))
+        again = replace(watch, phase=f"search again, {look}")
+        later = search(test, nodes[at], candidates[at], options, fixed, again)
         found = found.replaced(at, candidates, later).with_evidence(more.members, more.log_p)
     return found
 
@@ -135,28 +136,38 @@ def search_screened(
     options: SearchOptions,
     screening: ScreenOptions,
     constraints: Constraints,
-    progress: Progress,
+    watch: Watch,
 ) -> Neighborhoods:
     """Screen, search, screen again with what the neighbors leave, and search where that found more."""
-    features = test.designs.features
+    features, progress, shelf = test.designs.features, watch.progress, watch.shelf
     d, white, start = features.d, panels(features), constraints.start(features.d)
     alpha, most, closed = screening.alpha, screening.most, constraints.forbidden
-    hits = screen(white, white, alpha, most, lambda done: progress("screen", done, d), closed)
+    device = features.device
+
+    def screened() -> Hits:
+        return screen(white, white, alpha, most, lambda done: progress("screen", done, d), closed)
+
+    hits = shelf.kept_as(Hits, "screen", device, screened)
     candidates = hits.lists(d)
-    everyone = torch.arange(d, device=features.device)
-    found = search(test, everyone, candidates, options, start, _phase(progress, "search"))
+    everyone = torch.arange(d, device=device)
+    found = search(test, everyone, candidates, options, start, watch)
     connected = ((found.members >= 0).any(dim=1)).nonzero()[:, 0]
     if not len(connected):
         return found
-    blocks = whitened_residuals(test.designs, connected, trimmed(found.members[connected]))
-    left, total = residual_panels(features, blocks), len(connected)
-    more = screen(left, white, alpha, most, lambda done: progress("screen again", done, total), closed)
+
+    def screened_again() -> Hits:
+        blocks = whitened_residuals(test.designs, connected, trimmed(found.members[connected]))
+        left, total = residual_panels(features, blocks), len(connected)
+        return screen(left, white, alpha, most, lambda done: progress("screen again", done, total), closed)
+
+    more = shelf.kept_as(Hits, "screen again", device, screened_again)
     more = more.take(~(candidates[more.node] == more.candidate[:, None]).any(dim=1))
     if not len(more.node):
         return found
     candidates, nodes = Hits.joined([hits, more]).lists(d), torch.unique(more.node)
     started = None if start is None else start[nodes]
-    later = search(test, nodes, candidates[nodes], options, started, _phase(progress, "search again"))
+    again = replace(watch, phase="search again")
+    later = search(test, nodes, candidates[nodes], options, started, again)
     return found.replaced(nodes, candidates, later)
 
 
@@ -168,7 +179,3 @@ def close_pairs(found: Neighborhoods, required: Tensor, alpha: float) -> tuple[T
     d = len(found.members)
     code = torch.unique(torch.minimum(node, other) * d + torch.maximum(node, other))
     return code // d, code % d
-
-
-def _phase(progress: Progress, phase: str) -> Callable[[int, int], None]:
-    return lambda done, total: progress(phase, done, total)

@@ -7,15 +7,51 @@ conditioning sets; the p-value of an edge comes from the full test given both en
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
+from gpmnet.files import Shelf
+from gpmnet.progress import Progress, silent
 from gpmnet.testing.base import BoundTest, packed, trimmed, widened
 
 _PASSES = 2  # forward and backward, and once more where the backward pass dropped something
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """Who follows a search.
+
+    Attributes
+    ----------
+    progress : Progress
+    shelf : Shelf
+        Where what was found is kept, and now and then how far the search is.
+    phase : str
+        What it is called.
+    of : str
+        What is searched for, where several searches have the same phases.
+    """
+
+    progress: Progress = silent
+    shelf: Shelf = field(default_factory=Shelf)
+    phase: str = "search"
+    of: str = "neighborhoods"
+
+    @property
+    def item(self) -> str:
+        """Its name on the shelf."""
+        return f"{self.of}, {self.phase}"
+
+    @property
+    def under_way(self) -> str:
+        """The name of how far it is."""
+        return f"{self.item}, under way"
+
+    def tell(self, done: int, total: int) -> None:
+        """Say how far it is."""
+        self.progress(self.phase.split(",")[0], done, total)
 
 
 @dataclass(frozen=True)
@@ -92,7 +128,7 @@ def search(
     candidates: Tensor,
     options: SearchOptions,
     start: Tensor | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    watch: Watch | None = None,
 ) -> Neighborhoods:
     """Find the neighborhood of each of m nodes among its candidates.
 
@@ -103,22 +139,21 @@ def search(
         Variables to consider for each node, -1 pads.
     start : Tensor of shape (m, s), optional
         Members that are there from the start and are never dropped, -1 pads.
-    progress : callable, optional
-        Called with the numbers of nodes done and of all.
+    watch : Watch, optional
     """
     device = candidates.device
+    watch = Watch() if watch is None else watch
     if start is None:
         start = torch.full((len(nodes), 0), -1, dtype=torch.int64, device=device)
-    state = _Search(test, nodes, candidates, options, start, progress or (lambda done, total: None))
-    active = torch.arange(len(nodes), device=device)
-    for _ in range(_PASSES):
-        state.forward(active)
-        active = state.backward(active)
-        if not len(active):
-            break
-    is_open = torch.zeros_like(state.is_full)
-    is_open[active] = True
-    return Neighborhoods(state.members, candidates, state.log_p, state.is_full, is_open, state.n_rounds)
+
+    def found() -> Neighborhoods:
+        state = _Search(test, nodes, candidates, options, start, watch)
+        state.run()
+        is_open = torch.zeros_like(state.is_full)
+        is_open[state.begun] = True
+        return Neighborhoods(state.members, candidates, state.log_p, state.is_full, is_open, state.n_rounds)
+
+    return watch.shelf.kept_as(Neighborhoods, watch.item, device, found)
 
 
 @dataclass(eq=False)
@@ -130,11 +165,12 @@ class _Search:
     candidates: Tensor
     options: SearchOptions
     fixed: Tensor
-    progress: Callable[[int, int], None]
+    watch: Watch
     members: Tensor = field(init=False)
     log_p: Tensor = field(init=False)
     is_full: Tensor = field(init=False)
     n_rounds: int = 0
+    turn: int = 0
 
     def __post_init__(self) -> None:
         m, device = len(self.nodes), self.candidates.device
@@ -143,13 +179,34 @@ class _Search:
         self.room = self.options.most_members + (self.fixed >= 0).sum(dim=1)
         self.log_p = torch.zeros(self.candidates.shape, dtype=torch.float64, device=device)
         self.is_full = torch.zeros(m, dtype=torch.bool, device=device)
+        self.begun = self.active = torch.arange(m, device=device)  # nodes of this turn, and of its next round
 
-    def forward(self, active: Tensor) -> None:
+    def run(self) -> None:
+        """Search, or go on where a stopped search was; `begun` are then the nodes that the last pass changed."""
+        kept = self.watch.shelf.take(self.watch.under_way)
+        if kept is not None:
+            self.turn, self.n_rounds = kept.pop("counts").tolist()
+            for name, value in kept.items():
+                setattr(self, name, value.to(self.nodes.device))
+        while self.turn < _PASSES and len(self.begun):
+            self.forward()
+            self.begun = self.active = self.backward(self.begun)
+            self.is_full[self.begun] &= self.turn + 1 == _PASSES  # what is searched again may find room
+            self.turn += 1
+
+    def _keep(self) -> None:
+        if self.watch.shelf.is_due:
+            state = {name: getattr(self, name) for name in ("members", "log_p", "is_full", "begun", "active")}
+            counts = torch.tensor([self.turn, self.n_rounds], dtype=torch.int64)
+            self.watch.shelf.keep_state(self.watch.under_way, state | {"counts": counts})
+
+    def forward(self) -> None:
         """Add to each active node the strongest candidate that passes, as long as there is one."""
-        total, log_alpha = len(active), math.log(self.options.alpha_enter)
-        self.is_full[active] = False
-        while len(active):
-            self.progress(total - len(active), total)
+        log_alpha = math.log(self.options.alpha_enter)
+        while len(self.active):
+            active = self.active
+            self.watch.tell(len(self.begun) - len(active), len(self.begun))
+            self._keep()
             self.n_rounds += 1
             given, tried = trimmed(self.members[active]), self.candidates[active]
             found = self.test.rank(self.nodes[active], tried, given)
@@ -166,7 +223,7 @@ class _Search:
             self.log_p[chosen, at[adds]] = best[adds]
             rest = self.candidates[chosen]
             left = (rest >= 0) & ~(rest[:, :, None] == self.members[chosen][:, None, :]).any(dim=2)
-            active = chosen[left.any(dim=1)]
+            self.active = chosen[left.any(dim=1)]
 
     def backward(self, active: Tensor) -> Tensor:
         """Drop, one at a time, the member that the others make most superfluous; return the nodes that changed."""

@@ -17,7 +17,11 @@ from scipy.stats import chi2
 from torch import Tensor
 
 from gpmnet.columns.features import Features
+from gpmnet.columns.precision import FEW, check_sums
+from gpmnet.memory import block_size
 from gpmnet.parallel import side_by_side
+
+_LEAST = 64  # variables of a panel: fewer spare nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +88,7 @@ class Panel:
 
 def panel_size(features: Features) -> int:
     """Return how many variables a panel holds: products that fit a processor's cache, or fill a GPU."""
-    return 4096 if features.device.type == "cuda" else 384
+    return max(_LEAST, block_size(4096 if features.device.type == "cuda" else 384))
 
 
 def panels(features: Features) -> list[Panel]:
@@ -188,6 +192,8 @@ def _blocks(a: Panel, panels: list[Panel], alpha: float) -> list[Hits]:
 def _block(a: Panel, b: Panel, alpha: float) -> Hits:
     n, k, m = a.rows.shape[1], a.width, b.width
     product = (a.rows @ b.rows.T).reshape(k, len(a.variables), m, len(b.variables))
+    some = (panel.rows[: min(FEW, len(panel.variables))] for panel in (a, b))
+    check_sums(*some, product[0, :, 0])
     fine, coarse = _sums(product, a.coarse, b.coarse)
     df, coarse_df = k * m, a.coarse * b.coarse
     far = fine > n * float(chi2.isf(alpha, df))

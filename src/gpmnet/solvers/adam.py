@@ -8,8 +8,7 @@ Omega is that of the whole energy, estimated from a few rows of the batch; c are
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -17,12 +16,12 @@ from torch import Tensor, nn
 from gpmnet.checks import check_number
 from gpmnet.energies import Energy
 from gpmnet.errors import ComputationError
+from gpmnet.files import Shelf
 from gpmnet.objectives import Objective
 from gpmnet.objectives.pseudolikelihood import log_conditionals
 from gpmnet.omega import squared_omega
 from gpmnet.parts import Part
 from gpmnet.penalties import Penalty
-from gpmnet.solvers.checkpoint import load_state, save_state
 
 _EVERY = 20  # steps between two looks at the held-out rows
 _CLIP = 100.0  # longest gradient
@@ -115,13 +114,16 @@ class Track:
 
     Attributes
     ----------
-    checkpoint : Path or None
-        File that is written now and then, and from which an interrupted training goes on, to the same bits.
+    shelf : Shelf
+        Where it is kept now and then how far the training is, and from where an interrupted one goes on, to the same bits.
+    name : str
+        Of the training on the shelf.
     report : callable
         Called with the step, the most steps, and the losses in words.
     """
 
-    checkpoint: Path | None = None
+    shelf: Shelf = field(default_factory=Shelf)
+    name: str = "training"
     report: Report = lambda step, steps, note: None
 
 
@@ -160,7 +162,7 @@ class _State:
     best_parameters: dict[str, Tensor] | None = None
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return everything as tensors, for a checkpoint."""
+        """Return everything as tensors, for a shelf."""
         found = {f"now/{name}": value for name, value in self.deep.state_dict().items()}
         found |= {f"best/{name}": value for name, value in (self.best_parameters or {}).items()}
         for name, parameter in self.deep.named_parameters():
@@ -169,7 +171,7 @@ class _State:
         return found | {"generator": self.generator.get_state(), "counters": counters}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Go back to a checkpoint."""
+        """Go back to what a shelf had."""
 
         def under(prefix: str) -> dict[str, Tensor]:
             # Clones, since the tensors of a file lie in its bytes.
@@ -211,13 +213,15 @@ def train(
     kept = n - max(1, int(training.held_out * n))
     rows, held = h[order[:kept]], h[order[kept:]]
     state = _State(deep, torch.optim.Adam(_trainable(deep), lr=training.learning_rate), generator)
-    if track.checkpoint is not None and track.checkpoint.exists():
-        state.restore(load_state(track.checkpoint, state.tensors()))
-    patient = True
-    while state.step < training.steps and patient:
+    done = track.shelf.take(f"{track.name} done")
+    begun = track.shelf.take(track.name) if done is None else done
+    if begun is not None:
+        state.restore(begun)
+    patient = True if done is None else not bool(done["impatient"])
+    while done is None and state.step < training.steps and patient:
         if state.step % _EVERY == 0 or (solve is not None and state.step == 1):
-            if track.checkpoint is not None and state.step % (10 * _EVERY) == 0:
-                save_state(track.checkpoint, state.tensors())
+            if state.step % _EVERY == 0 and track.shelf.is_due:
+                track.shelf.keep_state(track.name, state.tensors())
             now = _look(loss, held, state)
             track.report(state.step, training.steps, f"held-out loss {now:.4g}, best {state.best:.4g}")
             patient = state.step - state.best_step <= training.patience
@@ -227,7 +231,9 @@ def train(
             else:
                 _step(loss, rows, training.batch, state)
             state.step += 1
-    _look(loss, held, state)
+    if done is None:
+        _look(loss, held, state)
+        track.shelf.keep(f"{track.name} done", state.tensors() | {"impatient": torch.tensor(not patient)})
     if state.best_parameters is None:
         raise ComputationError("training never reached a finite held-out loss; try a smaller learning_rate")
     deep.load_state_dict(state.best_parameters)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from gpmnet.columns.tabulated import Tabulated
+from gpmnet.memory import block_size
 
 _SHORT = 8  # rows of a table: a product with fewer at a time takes longer than to copy them
 
@@ -25,7 +26,7 @@ def budget(device: torch.device) -> int:
 
     On a CPU small batches stay in its caches; on a GPU large ones keep it busy.
     """
-    return 1 << (22 if device.type == "cpu" else 27)
+    return block_size(1 << (22 if device.type == "cpu" else 27))
 
 
 class Block(ABC):

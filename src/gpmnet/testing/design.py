@@ -23,7 +23,7 @@ from torch import Tensor
 
 from gpmnet.columns.features import Features
 from gpmnet.columns.tabulated import WAVES, ZERO, Tabulated, feature_rows
-from gpmnet.testing.blocks import CellBlock, DenseBlock, TableBlock
+from gpmnet.testing.blocks import CellBlock, DenseBlock, TableBlock, budget
 from gpmnet.testing.chosen import Products, with_fast, with_products
 from gpmnet.testing.closer import look_closer, n_fitted
 from gpmnet.testing.design_options import DesignOptions
@@ -38,6 +38,7 @@ _FEW_LEVELS = (
     12  # indicators among which a closer look may look for jumps, in time that grows with their square
 )
 _FITTED_SHARE = 0.28  # of the rows: a closer look that fits more than these takes true edges away
+_TABULATED = 8  # how many times what a batch of designs may hold a table of some variables may
 _FAST_INDEX = 24  # cosines of a linear index that are looked at
 
 
@@ -71,6 +72,18 @@ class Designs:
         inside, outside = (torch.unique(x[x >= 0]) for x in (members, everyone))
         n_continuous = int((self.features.levels[inside] == 0).any())
         return Tabulated.of(self.features, self._degrees(n_continuous), inside, outside)
+
+    def tables(self, variables: Tensor) -> Iterator[tuple[Tensor, Tabulated]]:
+        """Yield some variables at a time with a table of their functions and features: all, where there is one of all."""
+        if self._table is not None:
+            yield variables, self._table
+            return
+        f = self.features
+        widest = max(
+            1 + self._degrees(1) + WAVES + len(f.family), int(f.fine_levels.max()) + int(f.levels.max())
+        )
+        for part in torch.split(variables, max(1, _TABULATED * budget(f.device) // (f.n * widest))):
+            yield part, self.table(part, part)
 
     def batches(self, given: Tensor, budget: int, products: bool = True) -> Iterator[Tensor]:
         """Split conditioning sets (B, s; -1 pads) into batches of one shape whose designs fit the budget.
