@@ -16,6 +16,7 @@ from gpmnet.engines.decide import cautions_of
 from gpmnet.network import matrix
 from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding
+from gpmnet.network.marginal import rank_correlations
 from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.pairs import STATISTICS, Pairs
 from gpmnet.network.shapes import Axis, Shapes
@@ -106,6 +107,7 @@ def build_network(
         sign=found.sign,
         p_value=chosen.p_value,
         q_value=chosen.q_value,
+        marginal=rank_correlations(table, found.first, found.second),
     )
     joined = _with_twins(table, pairs, names)
     network = MarkovNetwork(

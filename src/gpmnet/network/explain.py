@@ -13,7 +13,16 @@ from gpmnet.errors import InputError
 from gpmnet.network.joint import JointFinding, finding_between
 from gpmnet.network.pairs import STATISTICS
 from gpmnet.network.shapes import Axis
-from gpmnet.network.text import SIGN_WORDS, at_cutoff, counted, interval_text, p_text, short, strength_word
+from gpmnet.network.text import (
+    SIGN_WORDS,
+    at_cutoff,
+    counted,
+    interval_text,
+    marginal_text,
+    p_text,
+    short,
+    strength_word,
+)
 from gpmnet.selection import Cutoff
 
 if TYPE_CHECKING:
@@ -45,8 +54,9 @@ class Explanation:
         The interaction of the log density: positive where the two values occur together more often than
         they would if the pair were independent given the rest, negative where less; rows and columns have
         mean zero.
-    omega, strength, strength_low, strength_high, sign, p_value, q_value : float
-        NaN where unknown, as they are for a pair that did not come close to an edge.
+    omega, strength, strength_low, strength_high, sign, p_value, q_value, marginal : float
+        NaN where unknown, as they are for a pair that did not come close to an edge; `marginal` is the rank correlation of
+        two ordered variables with nothing given.
     n_rows : int or None
     cutoff : Cutoff or None
         Up to which q- or p-value the network's pairs are edges.
@@ -71,6 +81,7 @@ class Explanation:
     sign: float
     p_value: float
     q_value: float
+    marginal: float
     n_rows: int | None
     cutoff: Cutoff | None
     is_edge: bool
@@ -103,7 +114,8 @@ class Explanation:
             parts.append(f"{p_text('p', self.p_value)}, {p_text('q', self.q_value)}{null}")
         if self.n_rows is not None:
             parts.append(counted(self.n_rows, "row"))
-        return f"{both}: {'; '.join(parts)}. {self.direction}".strip()
+        said = (f"{both}: {'; '.join(parts)}.", self.direction, marginal_text(self.sign, self.marginal))
+        return " ".join(part for part in said if part)
 
     def _strength_words(self) -> list[str]:
         words = []

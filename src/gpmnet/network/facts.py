@@ -47,11 +47,14 @@ class Origin:
         The words of the command line, without the program's name; empty where there was none.
     started : str
         Date and time with its zone.
+    title : str
+        Heading of the report; empty for the name of the table.
     """
 
     source: str = ""
     command: tuple[str, ...] = ()
     started: str = ""
+    title: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "command", tuple(self.command))
@@ -118,6 +121,7 @@ class Facts:
             found["source"] = self.origin.source
             found["command"] = list(self.origin.command)
             found["started"] = self.origin.started
+            found |= {"title": self.origin.title} if self.origin.title else {}
         return found
 
     @classmethod
@@ -141,6 +145,7 @@ class Facts:
             as_text(said.get("source", ""), "the source"),
             as_texts(said.get("command", []), "the command"),
             as_text(said.get("started", ""), "the start"),
+            as_text(said.get("title", ""), "the title"),
         )
         return cls(
             None if schema is None else Schema.from_dict(schema),

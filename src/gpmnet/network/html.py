@@ -8,7 +8,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpmnet.network.pairs import STATISTICS
 from gpmnet.network.text import at_cutoff, counted, interval_text, p_text, short, sign_mark
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from gpmnet.network.network import MarkovNetwork
 
 _MOST = 10
+_FIGURES = ("strength", "strength_low", "strength_high", "sign", "p_value", "q_value")
 _TEMPLATE = """\
 <div class="gpmnet">
 <p><strong>{{ headline }}</strong></p>
@@ -62,7 +62,7 @@ def network_html(network: MarkovNetwork) -> str:
     rows = [
         [short(source), short(target), _figure(strength), interval_text(*ends), sign_mark(sign), _p(p), _p(q)]
         for source, target, strength, *ends, sign, p, q in zip(
-            *(edges[name] for name in ("source", "target", *STATISTICS[1:])), strict=True
+            *(edges[name] for name in ("source", "target", *_FIGURES)), strict=True
         )
     ]  # fmt: skip
     heading = ["source", "target", "strength", "95% interval", "sign", "p", "q"]

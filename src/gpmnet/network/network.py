@@ -364,11 +364,14 @@ class MarkovNetwork(Frozen):
 
         return plot_network(self, ax, **options)
 
-    def report(self, path: str | Path) -> Path:
-        """Write the interactive report: one HTML file that opens without a server or a connection."""
+    def report(self, path: str | Path, *, title: str = "") -> Path:
+        """Write the interactive report: one HTML file that opens without a server or a connection.
+
+        Its heading is the title, or that of the fit, or the name of the table.
+        """
         from gpmnet.network.report import write_report
 
-        return write_report(self, path)
+        return write_report(self, path, title)
 
     def save(self, folder: str | Path) -> None:
         """Save to a folder as `network.json` and `omega.safetensors`; `MarkovNetwork.load` reads them back."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpmnet.errors import InputError
 from gpmnet.frozen import Frozen, locked
 
-STATISTICS = ("omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value")
+STATISTICS = ("omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value", "marginal")
 DTYPES: dict[str, type[np.generic]] = {
     "first": np.intp,
     "second": np.intp,
@@ -30,9 +30,10 @@ class Pairs(Frozen):
         Positions of the two variables.
     is_edge : ndarray of bool
         Whether the pair is an edge; the others came close and are kept so that a reader can move the cutoff.
-    omega, strength, strength_low, strength_high, sign, p_value, q_value : ndarray of float
+    omega, strength, strength_low, strength_high, sign, p_value, q_value, marginal : ndarray of float
         NaN where a method has no such figure; sign is -1, 0 (no single sign) or 1, and `strength_low` and
-        `strength_high` are the ends of the 95% interval of the strength.
+        `strength_high` are the ends of the 95% interval of the strength. `marginal` is the rank correlation of two ordered
+        variables with nothing given.
     """
 
     first: NDArray[np.intp]
@@ -45,6 +46,7 @@ class Pairs(Frozen):
     sign: NDArray[np.float64]
     p_value: NDArray[np.float64]
     q_value: NDArray[np.float64]
+    marginal: NDArray[np.float64]
 
     def __post_init__(self) -> None:
         for name, dtype in DTYPES.items():

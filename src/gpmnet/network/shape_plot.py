@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpmnet.network.colours import DIVERGING, PALE, PALETTE
 from gpmnet.network.draw import figure_axes
-from gpmnet.network.shapes import Axis
+from gpmnet.network.shapes import Axis, untied_grid
 from gpmnet.network.text import short
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _parts(explanation: Explanation) -> tuple[Axis, Axis, NDArray[np.float32]]:
     x, y, values = explanation.x, explanation.y, explanation.values
     if x is None or y is None or values is None:
         raise ValueError("an explanation without a shape cannot be drawn")
-    return x, y, values
+    return untied_grid(x, y, values)
 
 
 def _surface(explanation: Explanation, ax: Axes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,3 +114,33 @@ class Shapes(Frozen):
 
     def __repr__(self) -> str:
         return f"Shapes({len(self):,} pairs over {len(self.axes):,} axes)"
+
+
+def untied(axis: Axis) -> tuple[Axis, NDArray[np.float64]]:
+    """Return the axis that a picture has, and the weights (its points, points of the grid) that bring a grid to it.
+
+    Grid points of one value, as a column with many zeros has, become one, with the mean of their interactions. Where all
+    have the same value (more than 95% of the rows), the picture is over the ranks, and says so.
+
+    >>> drawn, weights = untied(Axis((0.0, 0.0, 7.0), ("0", "0", "7")))
+    >>> drawn.labels, weights.tolist()
+    (('0', '7'), [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    >>> untied(Axis((0.0, 0.0), ("0", "0")))[0].labels
+    ('rank 25%', 'rank 75%')
+    """
+    n = len(axis)
+    if not axis.is_numeric or n < 2:
+        return axis, np.eye(n)
+    values, first, place = np.unique(axis.values, return_index=True, return_inverse=True)
+    if len(values) == 1:
+        ranks = [100 * (at + 0.5) / n for at in range(n)]
+        return Axis(tuple(ranks), tuple(f"rank {rank:.0f}%" for rank in ranks)), np.eye(n)
+    weights = (place == np.arange(len(values))[:, None]).astype(np.float64)
+    drawn = Axis(tuple(values.tolist()), tuple(axis.labels[at] for at in first.tolist()))
+    return drawn, weights / weights.sum(axis=1, keepdims=True)
+
+
+def untied_grid(x: Axis, y: Axis, values: NDArray[Any]) -> tuple[Axis, Axis, NDArray[np.float32]]:
+    """Return both axes and the grid (len(x), len(y)) as a picture has them, see `untied`."""
+    (x, rows), (y, columns) = untied(x), untied(y)
+    return x, y, (rows @ values @ columns.T).astype(np.float32)

@@ -42,9 +42,11 @@ FILES = ("network.json", "omega.safetensors")
 _DTYPES = DTYPES | {"first": np.int64, "second": np.int64}  # the same on every machine
 _SHAPE_DTYPES: dict[str, type[np.generic]] = {"shape_pair": np.int64, "shape_values": np.float32}
 _SINCE_4 = ("strength_low", "strength_high")
+_OPTIONAL = ("marginal",)
+"""Arrays that networks saved before they were there do not have."""
 _RANGES = {
     **dict.fromkeys(("strength", *_SINCE_4), (0, np.inf)),
-    "sign": (-1, 1),
+    **dict.fromkeys(("sign", "marginal"), (-1, 1)),
     **dict.fromkeys(("p_value", "q_value"), (0, 1)),
 }
 
@@ -150,7 +152,7 @@ def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNe
     names, kinds = as_texts(whole.get("names"), "names"), as_texts(whole.get("kinds"), "kinds")
     n_rows = None if whole.get("n_rows") is None else as_count(whole["n_rows"], "n_rows")
     facts = Facts.from_dict(whole.get("facts" if whole["version"] > 2 else "about", {}))
-    old = () if whole["version"] > 3 else _SINCE_4
+    old = (() if whole["version"] > 3 else _SINCE_4) + tuple(name for name in _OPTIONAL if name not in arrays)
     expected = {name: kind for name, kind in _DTYPES.items() if name not in old}
     expected |= _SHAPE_DTYPES if whole.get("axes") is not None else {}
     if set(arrays) != set(expected):

@@ -46,6 +46,31 @@ def strength_word(strength: float) -> str:
     return next(word for least, word in _WORDS if strength >= least)
 
 
+def marginal_text(sign: float, marginal: float, minus: str = MINUS) -> str:
+    """Say how two variables go together with nothing given, and whether that is the other way round; nothing if unknown.
+
+    >>> marginal_text(1.0, -0.333, "-")
+    'With nothing given it is the other way round: their rank correlation is -0.33.'
+    >>> marginal_text(0.0, 0.5), marginal_text(1.0, math.nan)
+    ('With nothing given their rank correlation is 0.50.', '')
+    """
+    if math.isnan(marginal):
+        return ""
+    figure = f"{marginal:.2f}".replace("-", minus)
+    if flips(sign, marginal):
+        return f"With nothing given it is the other way round: their rank correlation is {figure}."
+    return f"With nothing given their rank correlation is {figure}."
+
+
+def flips(sign: float, marginal: float) -> bool:
+    """Whether a dependence given the rest and the rank correlation, if it is worth a word, have opposite signs.
+
+    >>> flips(1.0, -0.33), flips(1.0, -0.01), flips(1.0, math.nan)
+    (True, False, False)
+    """
+    return sign * marginal < 0 and abs(marginal) >= 0.1
+
+
 def interval_text(low: float, high: float) -> str:
     """Return the 95% interval of a strength with two digits; nothing where it is not known.
 

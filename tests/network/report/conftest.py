@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from gpmnet.network import MarkovNetwork
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 
@@ -76,7 +78,7 @@ class Page:
         done = lambda: [  # noqa: E731
             path
             for path in set(self.downloads.iterdir()) - before
-            if path.suffix in (".csv", ".graphml", ".png")
+            if path.suffix in (".csv", ".graphml", ".png", ".svg")
         ]
         return self.wait(done)[0].read_bytes()
 
@@ -100,3 +102,17 @@ def demo(tmp_path_factory):
     assert done.returncode == 0, done.stderr
     assert f"report: {folder / 'report.html'}" in done.stdout
     return folder
+
+
+@pytest.fixture
+def page(browser, demo):
+    """The demo's report, opened afresh; it must not complain nor ask for anything."""
+    browser.open(demo / "report.html")
+    yield browser
+    assert browser.complaints() == []
+    assert browser.requests() == []
+
+
+@pytest.fixture(scope="module")
+def network(demo):
+    return MarkovNetwork.load(demo)

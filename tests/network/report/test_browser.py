@@ -12,27 +12,13 @@ import pytest
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.escape import unescape
 from gpmnet.network.report import report_html
-from gpmnet.network.report.words import number, probability
+from gpmnet.network.report.words import number, probability, strength_words
 from gpmnet.selection import Cutoff
 from gpmnet.table import Schema
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 By = pytest.importorskip("selenium.webdriver.common.by").By
 Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
-
-
-@pytest.fixture
-def page(browser, demo):
-    """The demo's report, opened afresh; it must not complain nor ask for anything."""
-    browser.open(demo / "report.html")
-    yield browser
-    assert browser.complaints() == []
-    assert browser.requests() == []
-
-
-@pytest.fixture(scope="module")
-def network(demo):
-    return MarkovNetwork.load(demo)
 
 
 def test_the_demo_opens(page, network):
@@ -150,7 +136,7 @@ def test_a_click_on_an_edge_explains_it(page):
 
 
 def test_the_strongest_edges_lead_to_their_explanation(page):
-    buttons = page.driver.find_elements(By.CSS_SELECTOR, "#summary [data-pair]")
+    buttons = page.driver.find_elements(By.CSS_SELECTOR, "#findings [data-pair]")
     assert len(buttons) == 5
     buttons[2].send_keys(Keys.ENTER)
     assert page.at("panel").get_attribute("data-chosen") == "pair2"
@@ -166,10 +152,10 @@ def test_tables_sort_filter_and_obey_the_keyboard(page, network):
     heading = page.driver.find_element(By.XPATH, "//*[@id='edges-table']//th[button='q']")
     heading.find_element(By.TAG_NAME, "button").click()
     assert heading.get_attribute("aria-sort") == "descending"
-    assert column(7) == [show(q) for q in sorted(network.edges["q_value"], reverse=True)]
+    assert column(8) == [show(q) for q in sorted(network.edges["q_value"], reverse=True)]
     heading.find_element(By.TAG_NAME, "button").click()
     assert heading.get_attribute("aria-sort") == "ascending"
-    assert column(7) == [show(q) for q in sorted(network.edges["q_value"])]
+    assert column(8) == [show(q) for q in sorted(network.edges["q_value"])]
     surest = network.edges.sort_values("q_value", kind="stable").iloc[0]
     assert column(3)[0] == f"{surest['strength_low']:.2f} to {surest['strength_high']:.2f}"
     page.driver.find_element(By.CSS_SELECTOR, "#edges-table input").send_keys("CULTI")
@@ -213,6 +199,9 @@ def test_numbers_are_written_as_in_python(page):
     small = [0.0, 1e-17, 1e-16, 2.2337e-11, 9.999e-5, 1.0001e-4, 0.04567, 0.05, 0.5]
     values = [*small, 1.0, 12.345, 999.4, 999.6, 1234.6, 5e8, 2e9, -0.25]
     assert page.js("return arguments[0].map(gpm.number)", values) == [number(value) for value in values]
+    assert page.js("return arguments[0].map(gpm.strength)", small) == [
+        strength_words(value) for value in small
+    ]
     shown = page.js("return arguments[0].map(gpm.probability)", values[:-1])
     assert shown == [show(value) for value in values[:-1]]
 
@@ -223,6 +212,10 @@ def test_a_phone_shows_it_without_scrolling_sideways(page):
     try:
         page.js("gpm.openItem(gpm.pairs[0])")
         assert page.js("return document.documentElement.scrollWidth") <= 390
+        links = "[...document.querySelectorAll('.top nav a')]"
+        assert (
+            page.js(f"return Math.max(...{links}.map((link) => link.getBoundingClientRect().right))") <= 390
+        )
     finally:
         page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpmnet.network import Facts, MarkovNetwork, Origin, Pairs
+from gpmnet.network.joint import JointFinding
 from gpmnet.network.report import parts, report_html
 from gpmnet.network.report.render import render, static_edges
 from gpmnet.network.report.summary import summarise
@@ -55,13 +56,31 @@ def test_the_headline_says_what_was_found(described):
     said = summarise(described)["headline"]
     assert said["size"] == "1,599 rows and 4 variables (2 continuous and 2 discrete)."
     assert said["edges"].startswith("3 edges at a false-discovery rate of 5%")
-    assert [edge["source"] for edge in said["strongest"]] == ["density", "density", "<colour>"]
+    # <colour> and grade say the same, which is no finding
+    assert [edge["source"] for edge in said["strongest"]] == ["density", "density"]
     assert said["strongest"][0]["figures"] == "strength 0.62, q < 1e-16"
     assert said["strongest"][0]["says"] == "Given the other variables, low density goes with high alcohol."
     assert said["alone"] == ""
     assert said["part"] == ""
     alone = summarise(described.filter(q=1e-3))["headline"]
     assert alone["alone"] == "grade"
+
+
+def test_a_title_is_the_heading(described):
+    assert summarise(described)["title"] == "wine.csv"
+    assert summarise(described, "Wines of 1990")["title"] == "Wines of 1990"
+    facts = replace(described.facts, origin=replace(described.facts.origin, title="<b>Wines"))
+    assert Facts.from_dict(facts.to_dict()) == facts
+    page = report_html(replace(described, facts=facts))
+    assert '<h1 id="title">&lt;b&gt;Wines ' in page
+
+
+def test_variables_that_only_a_group_explains_are_told_on_top(shaped):
+    alone = shaped.filter(q=1e-3)
+    finding = JointFinding("grade", ("density", "alcohol"), 1e-6, 1e-5, 0.4)
+    said = summarise(replace(alone, joint_findings=(finding,)))["headline"]
+    assert said["jointly"].startswith("grade has no edge in the picture, but depends on columns")
+    assert summarise(alone)["headline"]["jointly"] == ""
 
 
 def test_the_notes_name_columns_and_reasons(described):
@@ -162,7 +181,7 @@ def test_intervals_stand_beside_strengths(shaped):
     said = [edge["figures"] for edge in whole["headline"]["strongest"]]
     assert said == [
         "strength 0.62 (0.50 to 0.70), q < 1e-16", "strength 0.35 (0.20 to 0.50), q = 0.0001",
-        "strength 0.2, q = 0.01",
+        "strength 0.20, q = 0.01",
     ]  # fmt: skip
     assert [edge["interval"] for edge in static_edges(whole)] == ["0.50 to 0.70", "0.20 to 0.50", ""]
     assert '<td class="number">0.50 to 0.70</td>' in render(whole)

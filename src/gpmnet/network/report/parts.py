@@ -15,11 +15,12 @@ from gpmnet.network.queries import communities
 from gpmnet.network.report.columns import column_notes, extent
 from gpmnet.network.report.positions import layout
 from gpmnet.network.report.words import finding, label, listing
+from gpmnet.network.shapes import untied, untied_grid
 from gpmnet.network.text import short
 
 if TYPE_CHECKING:
     from gpmnet.network.network import MarkovNetwork
-    from gpmnet.network.shapes import Axis, Shapes
+    from gpmnet.network.shapes import Axis
     from gpmnet.table import Column
 
 KINDS = ("continuous", "ordinal", "discrete", "unknown")
@@ -196,11 +197,13 @@ def shape_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
         if grid is None or grid.size > left or not np.isfinite(grid).all():
             continue
         left -= grid.size
-        grids[str(place)] = quantised(grid)
-        for end in (int(network.pairs.first[at]), int(network.pairs.second[at])):
+        ends = int(network.pairs.first[at]), int(network.pairs.second[at])
+        x, y = (network.shapes.axes[end] for end in ends)
+        grids[str(place)] = quantised(untied_grid(x, y, grid)[2])
+        for end in ends:
             node = str(int(np.searchsorted(shown.nodes, end)))
             if node not in axes:
-                axes[node] = _axis(network.shapes, end)
+                axes[node] = _axis(untied(network.shapes.axes[end])[0])
     return {"axes": axes, "grids": grids}
 
 
@@ -216,9 +219,8 @@ def quantised(grid: NDArray[np.floating[Any]]) -> dict[str, Any]:
     return {"scale": float(f"{scale:.4g}"), "bytes": packed}
 
 
-def _axis(shapes: Shapes, end: int) -> dict[str, Any]:
-    axis: Axis = shapes.axes[end]
-    values = [float(f"{value:.6g}") for value in axis.values]
+def _axis(axis: Axis) -> dict[str, Any]:
+    values = [float(f"{value:.9g}") for value in axis.values]
     return {"values": values, "labels": [label[:MOST_TEXT] for label in axis.labels]}
 
 

@@ -10,11 +10,11 @@ from importlib.resources import files
 from typing import Any
 
 from gpmnet.network.report.parts import link_of
-from gpmnet.network.report.words import interval_words, label, number, probability
+from gpmnet.network.report.words import interval_words, label, number, probability, strength_words
 from gpmnet.network.text import sign_mark
 
 _HOME = files("gpmnet.network.report")
-STYLES = ("base.css", "headline.css", "network.css", "tables.css")
+STYLES = ("base.css", "headline.css", "network.css", "tables.css", "print.css")
 SCRIPTS = (
     "base.js",
     "model.js",
@@ -25,7 +25,9 @@ SCRIPTS = (
     "panel.js",
     "tables.js",
     "matrix.js",
+    "picture.js",
     "download.js",
+    "address.js",
     "controls.js",
     "main.js",
 )
@@ -48,6 +50,7 @@ def render(summary: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["strength"] = strength_words
     environment.filters["probability"] = probability
     # Only our own files and the escaped JSON are marked as safe; all that comes from the data is escaped.
     scripts = [_vendor(), _joined("script", SCRIPTS)]

@@ -25,7 +25,15 @@ from gpmnet.network.report.parts import (
     shape_data,
     weight_of,
 )
-from gpmnet.network.report.words import interval_words, label, listing, number, percent, probability
+from gpmnet.network.report.words import (
+    interval_words,
+    label,
+    listing,
+    number,
+    percent,
+    probability,
+    strength_words,
+)
 from gpmnet.network.text import counted, short
 
 if TYPE_CHECKING:
@@ -36,11 +44,13 @@ if TYPE_CHECKING:
 MOST_LISTED = 40
 """Longest list of columns in the notes; the rest is counted."""
 STRONGEST = 5
+MOST_NAMED = 5
+"""Variables that a hint names."""
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".xlsx")
 
 
-def summarise(network: MarkovNetwork) -> dict[str, Any]:
-    """Return everything the report says, as plain data.
+def summarise(network: MarkovNetwork, title: str = "") -> dict[str, Any]:
+    """Return everything the report says, as plain data; without a title that of the fit is its heading.
 
     Returns
     -------
@@ -52,7 +62,7 @@ def summarise(network: MarkovNetwork) -> dict[str, Any]:
     nodes = node_data(network, shown)
     pairs = pair_data(network, shown)
     return {
-        "title": title_of(network.facts.origin),
+        "title": short(title, 120) if title else title_of(network.facts.origin),
         "headline": headline(network, shown, nodes, pairs),
         "notes": notes(network.facts, joint_notes(network)),
         "cutoff": cutoff_data(network.cutoff),
@@ -69,12 +79,14 @@ def summarise(network: MarkovNetwork) -> dict[str, Any]:
 
 
 def title_of(origin: Origin | None) -> str:
-    """Return the name of the table: of a file its last part.
+    """Return the title that the fit was given, or the name of the table: of a file its last part.
 
     >>> from gpmnet.network import Origin
     >>> title_of(Origin("data/2024/plants.csv")), title_of(Origin("tea/coffee survey")), title_of(None)
     ('plants.csv', 'tea/coffee survey', 'Markov network')
     """
+    if origin is not None and origin.title:
+        return short(origin.title, 120)
     source = (origin and origin.source) or "Markov network"
     if source.lower().endswith(TABLES):
         source = source.replace("\\", "/").rstrip("/").rpartition("/")[2]
@@ -109,16 +121,35 @@ def headline(
     return {
         "size": f"{size}.",
         "edges": _edges_in_words(network),
-        "tiles": [
-            [f"{network.n_rows:,}" if network.n_rows is not None else "?", "rows"],
-            [f"{len(network.names):,}", "variables"],
-            [f"{network.n_edges:,}", "edges" if network.n_edges != 1 else "edge"],
-            [f"{len(alone):,}", "without an edge"],
-        ],
-        "strongest": [strongest(nodes, pairs, at) for at in range(STRONGEST) if at < sum(pairs["edge"])],
+        "strongest": [strongest(nodes, pairs, at) for at in _found(network, shown)[:STRONGEST]],
+        "n_alone": len(alone),
+        "jointly": _jointly_in_words([network.names[at] for at in alone if network.names[at] in jointly]),
         "alone": _alone_in_words([network.names[at] for at in alone[:MOST_LISTED]], len(alone), jointly),
         "part": _part_in_words(network, shown),
     }
+
+
+def _found(network: MarkovNetwork, shown: Shown) -> list[int]:
+    """Return the places of the edges that were found, the strongest first: a column and its repetition are no finding."""
+    names, pairs = network.names, network.pairs
+    ends = zip(pairs.first[shown.pairs].tolist(), pairs.second[shown.pairs].tolist(), strict=True)
+    return [
+        place
+        for place, ((a, b), edge) in enumerate(zip(ends, pairs.is_edge[shown.pairs], strict=True))
+        if edge and not network.repeats(names[a], names[b])
+    ]
+
+
+def _jointly_in_words(names: list[str]) -> str:
+    if not names:
+        return ""
+    rest = len(names) - MOST_NAMED
+    listed = [label(name, 40) for name in names[:MOST_NAMED]] + ([f"{rest:,} more"] if rest > 0 else [])
+    one = len(names) == 1
+    return (
+        f"{listing(listed)} {'has' if one else 'have'} no edge in the picture, but {'depends' if one else 'depend'} on "
+        "columns that say nearly the same as each other, taken together: see Worth knowing."
+    )
 
 
 def _edges_in_words(network: MarkovNetwork) -> str:
@@ -141,7 +172,9 @@ def strongest(nodes: Mapping[str, Any], pairs: Mapping[str, Any], at: int) -> di
     """Return one of the strongest edges in words; the pairs are ordered by strength."""
     strength, q = pairs["strength"][at], pairs["q_value"][at]
     within = interval_words(pairs["strength_low"][at], pairs["strength_high"][at])
-    figures = [] if strength is None else [f"strength {number(strength)}{f' ({within})' if within else ''}"]
+    figures = (
+        [] if strength is None else [f"strength {strength_words(strength)}{f' ({within})' if within else ''}"]
+    )
     figures += [] if q is None else [f"q {probability(q)}"]
     return {
         "pair": at,

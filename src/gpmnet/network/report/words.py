@@ -28,6 +28,17 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if 1000 <= abs(float(short_form)) < 1e9 else short_form
 
 
+def strength_words(value: float | None) -> str:
+    """Return a strength with two decimals, as its interval has them.
+
+    >>> strength_words(0.6), strength_words(0.0012), strength_words(None)
+    ('0.60', '< 0.01', 'unknown')
+    """
+    if value is None:
+        return "unknown"
+    return "< 0.01" if 0 < value < 0.005 else f"{value:.2f}"
+
+
 def interval_words(low: float | None, high: float | None) -> str:
     """Return the 95% interval of a strength; nothing where it is not known.
 

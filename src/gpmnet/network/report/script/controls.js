@@ -22,13 +22,14 @@
     }
     const slider = at("cutoff");
     const show = () => {
+      if (toCutoff(Number(slider.value)) !== gpm.state.cutoff) slider.value = toPlace(gpm.state.cutoff);
       const isFitted = gpm.state.cutoff === fitted.value;
       const words = `${fitted.letter} ≤ ${gpm.number(gpm.state.cutoff)}`;
       at("cutoff-value").textContent = isFitted ? `${words} (as fitted)` : words;
       slider.setAttribute("aria-valuetext", words);
       at("cutoff-reset").hidden = isFitted;
     };
-    slider.value = toPlace(fitted.value);
+    slider.value = toPlace(gpm.state.cutoff);
     slider.addEventListener("input", () => gpm.change({ cutoff: toCutoff(Number(slider.value)) }));
     at("cutoff-reset").addEventListener("click", () => {
       slider.value = toPlace(fitted.value);
@@ -42,11 +43,11 @@
   const startStrength = () => {
     const slider = at("strength");
     const show = () => {
+      slider.value = Math.round((100 * gpm.state.strength) / gpm.heaviest);
       at("strength-value").textContent = gpm.number(gpm.state.strength);
       slider.setAttribute("aria-valuetext", gpm.number(gpm.state.strength));
       at("strength-reset").hidden = gpm.state.strength === 0;
     };
-    slider.value = Math.round((100 * gpm.state.strength) / gpm.heaviest);
     slider.addEventListener("input", () => gpm.change({ strength: (Number(slider.value) / 100) * gpm.heaviest }));
     at("strength-reset").addEventListener("click", () => {
       slider.value = 0;
@@ -71,6 +72,7 @@
     const isolated = toggle("without an edge", gpm.state.isolated, (isOn) => gpm.change({ isolated: isOn }));
     isolated.firstChild.id = "isolated";
     at("kind-chips").append(...(gpm.kinds.length > 1 ? chips : []), isolated);
+    gpm.on("change", () => (at("colour").value = gpm.state.colour));
     at("colour").value = gpm.state.colour;
     at("colour").addEventListener("change", (event) => gpm.change({ colour: event.target.value }));
   };
@@ -117,8 +119,9 @@
     unknown: (fill) => gpm.svg("circle", { cx: 10, cy: 6, r: 5, fill }),
   };
 
-  const drawLegend = () => {
-    const entry = (icon, words) => el("span", {}, icon, words);
+  // What the marks in the picture mean: an icon of 20 x 12 pixels and a word each.
+  gpm.legend = () => {
+    const entry = (icon, words) => ({ icon, words });
     const nodes =
       gpm.state.colour === "kind"
         ? gpm.kinds.map((kind) => entry(mark(NODE_MARKS[kind](gpm.colour(kind))), kind))
@@ -132,8 +135,10 @@
       ...(rests("--") ? [entry(lineMark(gpm.colour("no-sign")), "direction open")] : []),
       ...(rests("co-parents") ? [entry(lineMark(gpm.colour("no-sign"), "1 4"), "causes of a common effect")] : []),
     ];
-    at("legend").replaceChildren(...nodes, ...signs.map(([sign, words]) => entry(lineMark(gpm.signColour(sign)), words)), ...ways, ...near);
+    return [...nodes, ...signs.map(([sign, words]) => entry(lineMark(gpm.signColour(sign)), words)), ...ways, ...near];
   };
+
+  const drawLegend = () => at("legend").replaceChildren(...gpm.legend().map(({ icon, words }) => el("span", {}, icon, words)));
 
   const drawShown = () => {
     const near = gpm.shown.pairs.filter((pair) => !pair.isEdge).length;

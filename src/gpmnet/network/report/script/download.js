@@ -1,7 +1,7 @@
 "use strict";
 // What is shown, as files: CSV as edges.csv has it, GraphML as network.graphml has it, and the picture.
 (() => {
-  const FIGURES = ["omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value"];
+  const FIGURES = ["omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value", "marginal"];
 
   const save = (name, content, type) => {
     const link = gpm.el("a", { download: name, href: URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type })) });
@@ -78,8 +78,7 @@
   gpm.startDownloads = () => {
     gpm.at("save-csv").addEventListener("click", () => save("edges-shown.csv", gpm.csv(), "text/csv"));
     gpm.at("save-graphml").addEventListener("click", () => save("network-shown.graphml", gpm.graphml(), "application/xml"));
-    gpm.at("save-png").addEventListener("click", () => {
-      save("network-shown.png", gpm.cy.png({ output: "blob", full: false, scale: 2, bg: gpm.colour("card") }));
-    });
+    gpm.at("save-svg").addEventListener("click", () => save("network-shown.svg", gpm.pictureSvg().text, "image/svg+xml"));
+    gpm.at("save-png").addEventListener("click", async () => save("network-shown.png", await gpm.picturePng(gpm.pictureSvg())));
   };
 })();

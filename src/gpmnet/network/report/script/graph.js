@@ -86,7 +86,7 @@
 
   const describe = (item) =>
     item.a
-      ? `${gpm.short(item.a.name, 60)} — ${gpm.short(item.b.name, 60)}: strength ${gpm.number(item.strength)} ${gpm.sign(item.sign)}` +
+      ? `${gpm.short(item.a.name, 60)} — ${gpm.short(item.b.name, 60)}: strength ${gpm.strength(item.strength)} ${gpm.sign(item.sign)}` +
         (item.q_value === null ? "" : `, q ${gpm.probability(item.q_value)}`)
       : `${gpm.short(item.name, 120)}: ${item.kind}, ${gpm.count(item.degree, "edge")}`;
 

@@ -1,15 +1,18 @@
 "use strict";
-// Labels keep their size on the screen, stand where there is room, and give way to those of nodes with more edges.
+// Labels keep their size on the screen, stand where there is room, never on each other, and give way to those of nodes
+// with more edges.
 (() => {
   const PIXELS = 12.5;
   const GAP = 3;
   const CELL = 80;
   const ALWAYS_UP_TO = 40;
-  // Where a label may stand: its alignment, and its direction from the node.
-  const PLACES = [
-    ["bottom", "center", 0, 1], ["top", "center", 0, -1], ["center", "right", 1, 0], ["center", "left", -1, 0],
-    ["bottom", "right", 1, 1], ["bottom", "left", -1, 1], ["top", "right", 1, -1], ["top", "left", -1, -1],
+  const HUBS = 15; // nodes with most edges, which are named if need be across other nodes
+  // Where a label may stand: its alignment, its direction from the node, and its distance; those that matter also farther.
+  const BESIDE = [
+    ["bottom", "center", 0, 1, GAP], ["top", "center", 0, -1, GAP], ["center", "right", 1, 0, GAP], ["center", "left", -1, 0, GAP],
+    ["bottom", "right", 1, 1, GAP], ["bottom", "left", -1, 1, GAP], ["top", "right", 1, -1, GAP], ["top", "left", -1, -1, GAP],
   ];
+  const PLACES = [...BESIDE, ...BESIDE.map((place) => [...place.slice(0, 4), GAP + 1.2 * PIXELS])];
   const HEAD = 9;
 
   // Boxes by the cells of a coarse grid that they touch, to find clashes fast.
@@ -55,6 +58,12 @@
     return heads;
   };
 
+  // The buttons over the picture, which no label shall be under.
+  const fixed = () => {
+    const { offsetLeft: x, offsetTop: y, offsetWidth: width, offsetHeight: height } = document.querySelector(".zoom");
+    return width ? [{ node: null, x1: x - 4, x2: x + width, y1: y, y2: y + height + 4 }] : [];
+  };
+
   gpm.placeLabels = (cy) => {
     const zoom = cy.zoom();
     const taken = new Taken();
@@ -68,23 +77,30 @@
     const inside = views.filter(({ x, y }) => x > -60 && y > -20 && x < cy.width() + 60 && y < cy.height() + 20);
     for (const { node, x, y, radius } of inside) taken.add(around(node, x, y, radius, radius));
     const heads = arrowheads(views, zoom);
+    for (const box of fixed()) taken.add(box);
+    const labels = new Taken();
+    const isOut = ({ x1, x2, y1, y2 }) => x1 < 2 || y1 < 2 || x2 > cy.width() - 2 || y2 > cy.height() - 2;
     inside.sort((p, q) => isNear(q.node) - isNear(p.node) || q.node.degree - p.node.degree || p.node.at - q.node.at);
     cy.batch(() => {
       cy.nodes().addClass("unlabelled");
-      for (const { node, element, x, y, radius } of inside) {
+      inside.forEach(({ node, element, x, y, radius }, rank) => {
         const [half, tall] = [halfWidth(node), PIXELS * 0.55];
-        const boxes = PLACES.map(([, , dx, dy]) => around(node, x + dx * (radius + GAP + half), y + dy * (radius + GAP + tall), half, tall));
-        let place = boxes.findIndex((box) => !taken.clashes(box) && !heads.clashes(box));
-        if (place < 0) place = boxes.findIndex((box) => !taken.clashes(box));
-        if (place < 0 && (views.length <= ALWAYS_UP_TO || isNear(node))) place = 0;
-        if (place < 0) continue;
-        taken.add(boxes[place]);
-        const [vertical, horizontal, dx, dy] = PLACES[place];
+        const boxes = PLACES.map(([, , dx, dy, gap]) => around(node, x + dx * (radius + gap + half), y + dy * (radius + gap + tall), half, tall));
+        const matters = views.length <= ALWAYS_UP_TO || isNear(node) || rank < HUBS;
+        const first = (isGood) => boxes.findIndex((box, at) => (matters || at < BESIDE.length) && isGood(box) && !labels.clashes(box));
+        let place = first((box) => !isOut(box) && !taken.clashes(box) && !heads.clashes(box));
+        if (place < 0) place = first((box) => !isOut(box) && !taken.clashes(box));
+        if (place < 0 && matters) place = first((box) => !isOut(box));
+        if (place < 0 && isNear(node)) place = 0;
+        node.place = place < 0 ? null : PLACES[place];
+        if (place < 0) return;
+        labels.add(boxes[place]);
+        const [vertical, horizontal, dx, dy, gap] = PLACES[place];
         element.removeClass("unlabelled").style({
           "font-size": PIXELS / zoom, "text-outline-width": 2.2 / zoom, "text-valign": vertical, "text-halign": horizontal,
-          "text-margin-x": (dx * GAP) / zoom, "text-margin-y": (dy * GAP) / zoom,
+          "text-margin-x": (dx * gap) / zoom, "text-margin-y": (dy * gap) / zoom,
         });
-      }
+      });
     });
   };
 

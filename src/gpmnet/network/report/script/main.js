@@ -7,4 +7,6 @@ gpm.startTables();
 gpm.startMatrix();
 gpm.startDownloads();
 gpm.startControls();
+gpm.restoreView();
+gpm.startAddress();
 document.documentElement.dataset.ready = "yes";

@@ -19,6 +19,15 @@
 
   const size = (pair) => pair.omega ?? pair.weight;
 
+  // Where the colour is full: the largest, or where it stands far above all others, what 95% of the edges are below.
+  const fullAt = () => {
+    const sizes = [...new Set(byPlace.values())].map(size).sort((p, q) => p - q);
+    const [largest, most] = [sizes[sizes.length - 1], sizes[Math.ceil(0.95 * sizes.length) - 1]];
+    const isCut = largest > 2 * most && most > 0;
+    gpm.at("matrix-scale").textContent = isCut ? `The colour is full from Omega ${gpm.number(most)} on, which 5% of the edges exceed, up to ${gpm.number(largest)}.` : "";
+    return (isCut ? most : largest) || 1;
+  };
+
   const draw = () => {
     const n = order.length;
     const room = Math.max(260, Math.min(760, canvas.parentElement.clientWidth - 30));
@@ -33,11 +42,11 @@
     pen.scale(ratio, ratio);
     pen.fillStyle = gpm.colour("middle");
     pen.fillRect(margin, margin, cell * n, cell * n);
-    const largest = [...byPlace.values()].reduce((most, pair) => Math.max(most, size(pair)), 0) || 1;
+    const full = fullAt();
     const gap = cell > 8 ? 1 : 0;
     for (const [key, pair] of byPlace) {
       const [i, j] = [Math.floor(key / n), key % n];
-      pen.fillStyle = gpm.mix(gpm.colour("middle"), gpm.signColour(pair.sign), 0.15 + 0.85 * Math.sqrt(size(pair) / largest));
+      pen.fillStyle = gpm.mix(gpm.colour("middle"), gpm.signColour(pair.sign), 0.15 + 0.85 * Math.sqrt(Math.min(1, size(pair) / full)));
       pen.fillRect(margin + j * cell, margin + i * cell, cell - gap, cell - gap);
     }
     frames(pen, n);
@@ -93,7 +102,7 @@
     tip.hidden = !found || found.i === found.j;
     if (tip.hidden) return;
     const names = [found.i, found.j].map((at) => gpm.short(gpm.nodes[order[at]].name, 60)).join(" — ");
-    tip.textContent = found.pair ? `${names}: Omega ${gpm.number(found.pair.omega)}, strength ${gpm.number(found.pair.strength)}` : `${names}: no edge`;
+    tip.textContent = found.pair ? `${names}: Omega ${gpm.number(found.pair.omega)}, strength ${gpm.strength(found.pair.strength)}` : `${names}: no edge`;
     const box = tip.parentElement.getBoundingClientRect();
     tip.style.left = `${Math.max(4, Math.min(event.clientX - box.left + 14, box.width - tip.offsetWidth - 6))}px`;
     tip.style.top = `${event.clientY - box.top + 14}px`;

@@ -31,6 +31,7 @@
     sign: pairs.sign[at],
     p_value: pairs.p_value[at],
     q_value: pairs.q_value[at],
+    marginal: pairs.marginal[at],
     weight: pairs.strength[at] ?? pairs.omega[at] ?? 0,
     says: pairs.says[at],
     rests: pairs.rests ? pairs.rests[at] : null,
@@ -42,6 +43,7 @@
   gpm.heaviest = gpm.pairs.reduce((most, pair) => Math.max(most, pair.weight), 0) || 1;
   gpm.hasStrength = gpm.pairs.some((pair) => pair.strength !== null);
   gpm.hasNear = gpm.pairs.some((pair) => !pair.isEdge);
+  gpm.hasMarginal = gpm.pairs.some((pair) => pair.marginal !== null);
   gpm.hasQ = gpm.pairs.some((pair) => pair.q_value !== null);
   gpm.hasDirections = Boolean(pairs.rests);
   gpm.kinds = ["continuous", "ordinal", "discrete", "unknown"].filter((kind) => nodes.kind.includes(kind));
@@ -53,6 +55,15 @@
   gpm.communities = [...sizes].filter(([label, size]) => size > 1 && label < PALETTE.length).map(([label]) => label);
   gpm.communities.sort((a, b) => a - b);
   gpm.communityColour = (label) => (sizes.get(label) > 1 && PALETTE[label]) || gpm.colour("no-sign");
+
+  // A weight is a strength, or Omega where a method has no strength.
+  gpm.weight = (pair) => (pair.strength === null ? gpm.number(pair.weight) : gpm.strength(pair.strength));
+
+  // How a pair goes together with nothing given, as `marginal_text` and `flips` in text.py.
+  gpm.marginal = ({ marginal }) => (marginal === null ? "" : marginal.toFixed(2).replace("-", "−"));
+  gpm.flips = ({ sign, marginal }) => sign * marginal < 0 && Math.abs(marginal) >= 0.1;
+  gpm.marginalSays = (pair) =>
+    pair.marginal === null ? "" : `With nothing given ${gpm.flips(pair) ? "it is the other way round: " : ""}their rank correlation is ${gpm.marginal(pair)}.`;
 
   gpm.other = (pair, node) => (pair.a === node ? pair.b : pair.a);
 

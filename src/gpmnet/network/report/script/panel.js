@@ -15,7 +15,7 @@
     const other = gpm.other(pair, node);
     const fill = el("i", { style: { width: `${(100 * pair.weight) / gpm.heaviest}%`, background: gpm.signColour(pair.sign) } });
     const sign = gpm.sign(pair.sign);
-    const label = `${gpm.plain(other.name)}: strength ${gpm.number(pair.weight)}, ${gpm.signWord(pair.sign)}`;
+    const label = `${gpm.plain(other.name)}: strength ${gpm.weight(pair)}, ${gpm.signWord(pair.sign)}`;
     return el(
       "li",
       {},
@@ -24,7 +24,7 @@
         { type: "button", "aria-label": label, onclick: () => gpm.choose(pair) },
         el("bdi", {}, gpm.short(other.name, 80)),
         el("span", { class: "bar" }, fill),
-        el("span", { class: "number" }, `${gpm.number(pair.weight)}${sign && " " + sign}`),
+        el("span", { class: "number" }, `${gpm.weight(pair)}${sign && " " + sign}`),
       ),
     );
   };
@@ -66,9 +66,10 @@
       head(el("div", { class: "ends" }, end(pair.a), el("span", {}, "and"), end(pair.b))),
       el("span", { class: pair.isEdge ? "badge" : "badge near" }, verdict),
       el("p", {}, gpm.plain(pair.says)),
+      pair.marginal !== null && el("p", { class: gpm.flips(pair) && "flip" }, gpm.marginalSays(pair)),
       pair.rests && el("p", {}, gpm.plain(pair.rests.words)),
       figures([
-        ["strength", gpm.number(pair.strength)],
+        ["strength", gpm.strength(pair.strength)],
         ["95% interval", gpm.interval(pair)],
         ["sign", gpm.signWord(pair.sign)],
         ["Omega", gpm.number(pair.omega)],

@@ -18,6 +18,8 @@
     chosen: null,
   };
 
+  gpm.startColour = gpm.state.colour;
+
   // At the fitted cutoff exactly the edges; below it fewer; above it the pairs that came close as well.
   // An edge above the fitted cutoff was required, not found, and no cutoff removes it.
   const passes = (pair) => {

@@ -25,6 +25,10 @@
       const table = el("table", { class: "grid", "aria-label": label }, el("thead", {}, el("tr", {}, this.headings)), this.body);
       host.replaceChildren(el("div", { class: "table-tools" }, this.filter, this.says), el("div", { class: "scroll" }, table, this.more));
       this.draw();
+      gpm.on("print", (isOn) => {
+        this.isPrinted = isOn;
+        this.draw();
+      });
     }
 
     sortBy(column) {
@@ -49,7 +53,7 @@
         if (isSorted) heading.setAttribute("aria-sort", down ? "descending" : "ascending");
         else heading.removeAttribute("aria-sort");
       });
-      const drawn = this.found.slice(0, this.most);
+      const drawn = this.isPrinted ? this.found : this.found.slice(0, this.most);
       this.body.replaceChildren(...drawn.map((row, at) => this.line(row, at)));
       this.says.textContent = `${this.found.length.toLocaleString("en")} of ${all.length.toLocaleString("en")}`;
       const left = this.found.length - drawn.length;
@@ -102,6 +106,9 @@
 
   const found = { name: "found", value: (pair) => Number(!pair.isEdge), text: (pair) => (pair.isEdge ? "edge" : "came close"), className: "kind" };
 
+  // The rank correlation with nothing given; an arrow turning round where its sign is the other one.
+  const marginal = (pair) => (gpm.flips(pair) ? "⇄ " : "") + gpm.marginal(pair);
+
   const edgesTable = () =>
     new GridTable(gpm.at("edges-table"), {
       label: "edges",
@@ -114,9 +121,10 @@
         ...(gpm.hasDirections ? [direction] : []),
         { name: "and", value: (pair) => pair.b.name, text: (pair) => name(pair.b), className: "name" },
         ...(gpm.hasDirections ? rests : []),
-        figure("strength"),
+        figure("strength", gpm.strength),
         { name: "95% interval", value: (pair) => pair.strength_low, text: gpm.interval, className: "number" },
         { name: "sign", value: (pair) => pair.sign, text: (pair) => gpm.sign(pair.sign), className: "number" },
+        ...(gpm.hasMarginal ? [{ name: "rank corr.", value: (pair) => pair.marginal, text: (pair) => marginal(pair), className: "number" }] : []),
         figure("omega"),
         figure("p_value", gpm.probability),
         ...(gpm.hasQ ? [figure("q_value", gpm.probability)] : []),

@@ -1,0 +1,40 @@
+"""What two variables have to do with each other when nothing else is known: the rank correlation of ordered pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+if TYPE_CHECKING:
+    from gpmnet.table import Table
+
+MOST_PRODUCTS = 2_000_000_000
+"""Pairs times rows up to which the correlations are computed: a second or two."""
+_BLOCK = 4_000_000
+
+
+def rank_correlations(table: Table, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return Spearman's rank correlation of pairs of a table's variables (m,), of ties by their mean ranks.
+
+    NaN for a pair with categories, for a column with gaps, and for all where pairs times rows are beyond `MOST_PRODUCTS`.
+    """
+    found = np.full(len(first), np.nan)
+    ordered = np.flatnonzero(~(table.is_discrete[first] | table.is_discrete[second]))
+    if not len(ordered) or len(ordered) * table.n_rows > MOST_PRODUCTS:
+        return found
+    column = np.cumsum(~table.is_discrete) - 1
+    used, ends = np.unique(column[np.c_[first[ordered], second[ordered]]], return_inverse=True)
+    ranks = np.asarray(rankdata(table.numbers[:, used], axis=0), dtype=np.float64)
+    ranks -= ranks.mean(axis=0)
+    size = np.sqrt(np.square(ranks).sum(axis=0))
+    ranks = ranks.T / np.where(size > 0, size, np.nan)[:, None]
+    ends = ends.reshape(-1, 2)
+    step = max(1, _BLOCK // max(1, table.n_rows))
+    for start in range(0, len(ordered), step):
+        a, b = ends[start : start + step].T
+        found[ordered[start : start + step]] = np.einsum("ij,ij->i", ranks[a], ranks[b])
+    np.clip(found, -1.0, 1.0, out=found)
+    return found

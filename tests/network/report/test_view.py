@@ -1,0 +1,121 @@
+"""The view in a real browser: what fits, what is saved, what the address holds, and pictures of hard cases."""
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from gpmnet.network import Axis, MarkovNetwork, Shapes
+from gpmnet.network.text import marginal_text
+
+By = pytest.importorskip("selenium.webdriver.common.by").By
+Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+SCREEN = {"width": 1400, "height": 757, "deviceScaleFactor": 1, "mobile": False}
+
+
+def test_the_picture_is_saved_with_its_legend_and_nothing_faded(page, network):
+    page.at("search").send_keys("flavanoids", Keys.ENTER)
+    root = ElementTree.fromstring(page.download("save-svg"))
+    space = "{http://www.w3.org/2000/svg}"
+    texts = [text.text for text in root.iter(f"{space}text")]
+    assert set(network.names) <= set(texts)
+    assert {"continuous", "discrete", "positive", "negative"} <= set(texts)
+    lines = root.findall(f"{space}line")
+    assert [line.get("opacity") for line in lines] == ["0.8"] * network.n_edges
+
+
+def test_the_view_is_in_the_address_and_comes_back(page, demo):
+    page.at("search").send_keys("flavanoids", Keys.ENTER)
+    page.at("strength").send_keys(*[Keys.ARROW_RIGHT] * 30)
+    address = page.driver.current_url
+    shown = page.js("return gpm.shown.pairs.length")
+    page.driver.get("about:blank")
+    page.driver.get(address)
+    page.wait(lambda: page.js("return document.documentElement.dataset.ready") == "yes")
+    assert page.js("return gpm.state.chosen.name") == "flavanoids"
+    assert page.js("return gpm.shown.pairs.length") == shown < page.js("return gpm.pairs.length")
+    page.driver.get("about:blank")
+    page.driver.get((demo / "report.html").as_uri() + "#view?cutoff=x&strength=99&node=nobody&pair=a")
+    page.wait(lambda: page.js("return document.documentElement.dataset.ready") == "yes")
+    assert page.js("return [gpm.state.chosen, gpm.state.strength]") == [None, 0]
+
+
+def test_toolbar_and_picture_are_on_the_first_screen(page):
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SCREEN)
+    try:
+        ends = "return ['#graph', '.legend'].map((at) => document.querySelector(at).getBoundingClientRect().bottom)"
+        assert max(page.js(ends)) <= 757
+        assert page.js("return gpm.cy.height()") > 300
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_on_paper_everything_is_unfolded_and_light(page, network):
+    page.at("theme").click()
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        page.js("window.dispatchEvent(new Event('beforeprint'))")
+        assert page.js("return document.querySelectorAll('details:not([open])').length") == 0
+        assert page.js("return document.documentElement.dataset.theme") == "light"
+        cut = "return [...document.querySelectorAll('.scroll')].some((part) => part.scrollHeight > part.clientHeight + 2)"
+        assert not page.js(cut)
+        assert not page.at("save-csv").is_displayed()
+        page.js("window.dispatchEvent(new Event('afterprint'))")
+        assert page.js("return document.documentElement.dataset.theme") == "dark"
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_column_of_zeros_has_a_heat_map(browser, shaped, tmp_path):
+    for zeros in (9, 7):
+        values = [0.0] * zeros + [3.0, 5.0][: 9 - zeros]
+        axis = Axis(values, [f"{value:g}" for value in values])
+        shapes = Shapes({**shaped.shapes.axes, 1: axis}, shaped.shapes.pair, shaped.shapes.values)
+        browser.open(replace(shaped, shapes=shapes).report(tmp_path / f"zeros{zeros}.html"))
+        browser.js("gpm.choose(gpm.pairs[0])")
+        cells = "[...document.querySelectorAll('#panel figure g:first-of-type rect')]"
+        area = browser.js(
+            f"return {cells}.map((cell) => cell.width.baseVal.value * cell.height.baseVal.value)"
+        )
+        assert sum(area) == pytest.approx(286 * 250, rel=0.02)  # pixels of the whole heat map
+        assert len(set(browser.js(f"return {cells}.map((cell) => cell.getAttribute('fill'))"))) > 4
+    assert browser.complaints() == []
+
+
+def test_one_outlier_does_not_wash_out_omega(browser, tmp_path):
+    d = 12
+    weights = np.ones((d, d)) - np.eye(d)
+    weights[0, 1] = weights[1, 0] = 1000.0
+    network = MarkovNetwork.from_adjacency([f"v{k}" for k in range(d)], weights > 0, weights)
+    browser.open(network.report(tmp_path / "outlier.html"))
+    assert (
+        browser.text("matrix-scale")
+        == "The colour is full from Omega 1 on, which 5% of the edges exceed, up to 1,000."
+    )
+    weights[0, 1] = weights[1, 0] = 1.5
+    network = MarkovNetwork.from_adjacency([f"v{k}" for k in range(d)], weights > 0, weights)
+    browser.open(network.report(tmp_path / "plain.html"))
+    assert browser.text("matrix-scale") == ""
+
+
+def test_hubs_have_their_names_and_no_names_overlap(browser, tmp_path):
+    graph = nx.barabasi_albert_graph(300, 2, seed=1)
+    adjacency = nx.to_numpy_array(graph) > 0
+    network = MarkovNetwork.from_adjacency([f"variable {k}" for k in range(300)], adjacency, adjacency * 1.0)
+    browser.open(network.report(tmp_path / "hubs.html"))
+    browser.wait(lambda: browser.js("return gpm.nodes.some((node) => node.place)"))
+    hubs = np.argsort(-adjacency.sum(axis=0), kind="stable")[:12].tolist()
+    assert browser.js("return arguments[0].filter((at) => !gpm.nodes[at].place)", hubs) == []
+
+
+def test_the_association_with_nothing_given_is_told(browser, shaped, tmp_path):
+    pairs = replace(shaped.pairs, marginal=np.array([0.33, np.nan, np.nan, np.nan]))
+    browser.open(replace(shaped, pairs=pairs).report(tmp_path / "flip.html"))
+    browser.js("gpm.choose(gpm.pairs[0])")
+    said = browser.driver.find_element(By.CSS_SELECTOR, "#panel .flip").text
+    assert said == marginal_text(-1.0, 0.33)
+    assert "the other way round" in said
+    browser.js("gpm.choose(gpm.pairs[1])")
+    assert "With nothing given" not in browser.text("panel")
