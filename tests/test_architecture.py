@@ -30,6 +30,7 @@ ORDER = [
     {"parameters"},
     {"fitting"},
     {"estimator"},
+    {"comparing"},
     {"causal"},
     {"simulate", "metrics"},
     {"baselines"},
@@ -85,6 +86,7 @@ MOST_PARAMETERS = 7  # without self and cls
 MANY_PARAMETERS = {
     "cli/bench.py: run",
     "cli/causal.py: causal",
+    "cli/compare.py: compare",
     "cli/fit.py: fit",
     "cli/simulate.py: simulate",
     "estimator.py: GPM.__init__",

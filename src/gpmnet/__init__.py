@@ -6,16 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gpmnet.comparing import compare
     from gpmnet.estimator import GPM, fit
     from gpmnet.network import MarkovNetwork
     from gpmnet.testing.ci import CITest, ci_test
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["GPM", "CITest", "MarkovNetwork", "__version__", "ci_test", "fit"]
+__all__ = ["GPM", "CITest", "MarkovNetwork", "__version__", "ci_test", "compare", "fit"]
 
 _HOME = {
     "GPM": "gpmnet.estimator",
+    "compare": "gpmnet.comparing",
     "fit": "gpmnet.estimator",
     "MarkovNetwork": "gpmnet.network",
     "CITest": "gpmnet.testing.ci",

@@ -208,7 +208,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             the same parameters and versions goes on from there, to the same result; any other starts anew. Removed when
             the fit is done; a `gpmnet.files.Shelf` is left to whoever made it.
         """
-        plan = self._plan()
+        plan = self.plan()
         check_callables(progress=progress, on_edges=on_edges)
         check_origin(origin)
         begun = time.perf_counter()
@@ -243,6 +243,12 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             warnings.warn(outcome.hidden, CollinearWarning, stacklevel=2)
         return self
 
+    def check(self) -> GPM:
+        """Raise where a parameter is wrong, or is one that the engine has no use for; `fit` does so before all else."""
+        self.plan()
+        resolve("missing", self.missing, MISSING, MissingPolicy)
+        return self
+
     def set_params(self, **params: Any) -> GPM:
         """Set parameters by name; ``part__parameter`` sets one number of a part, of the engine's own where there is none.
 
@@ -273,7 +279,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise InputError(f"the engine is an object with parts of its own: set engine__{name}, not {name}")
         return part
 
-    def _plan(self) -> Plan:
+    def plan(self) -> Plan:
         """Return what is asked of a fit; raise where a parameter is wrong, or is one that the engine has no use for."""
         cutoff, n_jobs, engine = self._cutoff(), check_n_jobs(self.n_jobs), self._engine()
         check_device(self.device)

@@ -170,6 +170,19 @@ def fit_table(
             fit.said = ("the GPU had too little memory, in small blocks too: computed on the CPU",)
 
 
+def fit_edges(plan: Plan, table: Table) -> MarkovNetwork:
+    """Return the network of a table without Omega, shapes and joint findings, which take longer than the edges."""
+    with (
+        limited_threads(plan.n_jobs),
+        smaller_blocks(blocks_that_fit(plan.engine, table, plan.device, plan.memory)),
+    ):
+        problem, _ = plan.problem(table)
+        found = plan.engine.fit(problem)
+        chosen = decide(found, problem, plan.cutoff)
+        said = plan.cutoff if plan.engine.own_rule is None else None
+        return edges_alone(table, found, chosen, said, plan.facts(table, None))
+
+
 @dataclass
 class _Fit:
     """Fits of one table, one after the other as long as a GPU has too little memory; see `fit_table`.

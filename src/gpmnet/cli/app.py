@@ -15,6 +15,7 @@ import typer
 from gpmnet import __version__
 from gpmnet.cli.bench import bench_app
 from gpmnet.cli.causal import causal
+from gpmnet.cli.compare import compare
 from gpmnet.cli.fit import demo, fit
 from gpmnet.cli.options import AsJson, Reading, TablePath, reads_table
 from gpmnet.cli.report import report
@@ -28,12 +29,13 @@ app = typer.Typer(
     name="gpmnet",
     help="Learn who depends on whom, given everything else, from any table.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 app.command()(fit)
 app.command()(report)
 app.command()(causal)
+app.command()(compare)
 app.command()(demo)
 app.command()(simulate)
 app.add_typer(bench_app)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpmnet.cli.options import OpenReport, RawCsv, Reading, TablePath, reads_table
+from gpmnet.cli.options import AsJson, OpenReport, Quiet, RawCsv, Reading, TablePath, Title, reads_table
 from gpmnet.cli.report import open_page
 from gpmnet.cli.stop import check_stop, keeps, keeps_also
 from gpmnet.errors import CollinearWarning, InputError, quote
@@ -108,18 +108,20 @@ def fit(
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html; `gpmnet report DIR` can later.")
     ] = True,
+    title: Title = "",
     raw_csv: RawCsv = False,
     open_report: OpenReport = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Learn the Markov network of a table: edges, an interactive report, and all that repeats the run."""
-    from gpmnet.table import load_table
-
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
+    if quiet and as_json:
+        raise InputError("--quiet prints nothing, --json a summary: give one of them")
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
     _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
-    loaded = load_table(table, missing=missing, **reading.arguments())
     settings = {
         "engine": engine,
         "fdr": fdr,
@@ -139,7 +141,25 @@ def fit(
         settings["options__base"] = base
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
-    run(loaded, out, settings, str(table), Results(with_report, open_report, raw_csv), resume)
+    loaded = _load(table, settings, reading)
+    run(
+        loaded,
+        out,
+        settings,
+        str(table),
+        Results(with_report, open_report, raw_csv, title, quiet, as_json),
+        resume,
+    )
+
+
+def _load(path: Path, settings: dict[str, Any], reading: Reading) -> Table:
+    """Return the table, once everything else that was asked is known to be right: a large one takes minutes to read."""
+    from gpmnet.estimator import GPM
+    from gpmnet.table import load_table
+
+    how = reading.arguments()
+    GPM().set_params(**settings).check()
+    return load_table(path, missing=settings["missing"], **how)
 
 
 def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -170,11 +190,26 @@ def demo(
 
 @dataclass(frozen=True)
 class Results:
-    """What becomes of a network: whether there is a report, whether it is opened, and names in CSV files as they are."""
+    """What becomes of a network.
+
+    Attributes
+    ----------
+    with_report, open_report : bool
+        Whether there is a report, and whether it is opened.
+    raw_csv : bool
+        Names in CSV files as they are.
+    title : str
+        Heading of the report.
+    quiet, as_json : bool
+        Print nothing, or one JSON object, in place of a table for people.
+    """
 
     with_report: bool = True
     open_report: bool = False
     raw_csv: bool = False
+    title: str = ""
+    quiet: bool = False
+    as_json: bool = False
 
 
 def run(
@@ -190,14 +225,14 @@ def run(
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    from gpmnet.cli.show import show_network
+    from gpmnet.cli.show import network_summary, show_network
     from gpmnet.estimator import GPM
     from gpmnet.files import Shelf, claimed, whole_folder
     from gpmnet.network import Origin
 
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
     model = GPM().set_params(**settings)
-    origin = Origin(source, tuple(sys.argv[1:]), begun)
+    origin = Origin(source, tuple(sys.argv[1:]), begun, results.title)
 
     def write(network: MarkovNetwork, with_report: bool = False) -> None:
         with whole_folder(out, FILES) as beside:
@@ -208,7 +243,7 @@ def run(
         f"what {quote(out, 200)} held before is still there" if os.path.exists(out) else "nothing was written"
     )
     with claimed(out):
-        with progress_bar() as progress, warnings.catch_warnings():
+        with progress_bar(results.quiet) as progress, warnings.catch_warnings():
             for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
                 warnings.simplefilter("ignore", said)
             shelf = Shelf(kept_beside(out))
@@ -224,11 +259,18 @@ def run(
         write(network, results.with_report)
         shelf.remove()
         keeps(f"the results in {quote(out, 200)} are complete")
-    show_network(network, table.schema)
     written = [name for name in FILES if results.with_report or name != "report.html"]
-    typer.echo(f"results: {out}{os.sep} ({', '.join(written)})")
-    if results.with_report:
-        typer.echo(f"report: {out / 'report.html'}")
+    if results.as_json:
+        typer.echo(
+            json.dumps(
+                network_summary(network, table.schema) | {"folder": str(out), "files": written}, indent=1
+            )
+        )
+    elif not results.quiet:
+        show_network(network, table.schema)
+        typer.echo(f"results: {out}{os.sep} ({', '.join(written)})")
+        if results.with_report:
+            typer.echo(f"report: {out / 'report.html'}")
     if results.open_report:
         open_page(out / "report.html")
 
@@ -290,14 +332,14 @@ def read_rows(path: Path) -> list[list[str]]:
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """Show phase, share done and time left on stderr while the body runs; nothing where it is not a terminal."""
+def progress_bar(quiet: bool = False) -> Iterator[Progress]:
+    """Show phase, share done and time left on stderr while the body runs; nothing if quiet, or where it is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
         tasks: dict[str, Any] = {}
 
         def update(phase: str, done: int, total: int, note: str = "") -> None:

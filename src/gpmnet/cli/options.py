@@ -54,6 +54,10 @@ RawCsv = Annotated[
     ),
 ]
 OpenReport = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
+Title = Annotated[
+    str, typer.Option(metavar="TEXT", help="Heading of the report; the name of the table unless given.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and show no progress.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 

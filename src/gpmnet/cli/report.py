@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpmnet.cli.options import OpenReport
+from gpmnet.cli.options import OpenReport, Title
 
 
 def report(
@@ -19,6 +19,7 @@ def report(
     merge_groups: Annotated[
         bool, typer.Option("--merge-groups", help="Show each group of near-copies as one node.")
     ] = False,
+    title: Title = "",
     open_report: OpenReport = False,
 ) -> None:
     """Make the interactive report of a saved network again, from the folder alone."""
@@ -26,7 +27,7 @@ def report(
 
     network = MarkovNetwork.load(folder)
     network = network.merged_groups() if merge_groups else network
-    path = network.report(out or folder / "report.html")
+    path = network.report(out or folder / "report.html", title=title)
     typer.echo(f"report: {path}")
     if open_report:
         open_page(path)

@@ -17,7 +17,7 @@ from gpmnet.errors import quote_all
 from gpmnet.network import MarkovNetwork
 from gpmnet.network.report.columns import column_notes, value_range
 from gpmnet.network.report.words import probability
-from gpmnet.network.text import interval_text, short, sign_mark
+from gpmnet.network.text import counted, interval_text, short, sign_mark
 from gpmnet.table import Column, Schema
 from gpmnet.table.schema import Kind
 
@@ -55,17 +55,25 @@ def show_schema(schema: Schema, title: str, most: int | None) -> None:
         )
     out.print(table)
     if len(shown) < len(schema):
-        out.print(Text(f"… and {len(schema) - len(shown):,} more columns; --all prints them, --json too"))
+        out.print(
+            Text(f"… and {counted(len(schema) - len(shown), 'more column')}; --all prints all, --json too")
+        )
     counts = Counter(column.kind for column in schema)
     kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in _STYLE if counts[kind])
-    out.print(Text(f"{schema.n_rows:,} rows, {len(schema):,} columns: {kinds}"))
+    out.print(Text(f"{counted(schema.n_rows, 'row')}, {counted(len(schema), 'column')}: {kinds}"))
     gaps = [column for column in schema.active if column.n_missing]
     if gaps:
-        out.print(Text(f"{len(gaps):,} active columns have missing values"))
+        out.print(
+            Text(
+                f"{counted(len(gaps), 'active column')} {'has' if len(gaps) == 1 else 'have'} missing values"
+            )
+        )
     for warning in schema.warnings[:_MOST_WARNINGS]:
         out.print(Text(f"note: {short(warning, 300)}"))
     if len(schema.warnings) > _MOST_WARNINGS:
-        out.print(Text(f"… and {len(schema.warnings) - _MOST_WARNINGS:,} more notes; --json prints them"))
+        out.print(
+            Text(f"… and {counted(len(schema.warnings) - _MOST_WARNINGS, 'more note')}; --json prints all")
+        )
 
 
 def levels_or_range(column: Column) -> str:
@@ -105,7 +113,7 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
         )
     out.print(table)
     if len(edges) > most:
-        out.print(Text(f"… and {len(edges) - most:,} weaker edges in edges.csv"))
+        out.print(Text(f"… and {counted(len(edges) - most, 'weaker edge')} in edges.csv"))
     joined = set(edges["source"]) | set(edges["target"])
     alone = [name for name in network.names if name not in joined]
     if alone:
@@ -116,12 +124,39 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
         out.print(Text(short(finding.text, 300)))
     if len(network.joint_findings) > _MOST_WARNINGS:
         left_out = len(network.joint_findings) - _MOST_WARNINGS
-        out.print(Text(f"… and {left_out:,} more joint findings in network.json"))
+        out.print(Text(f"… and {counted(left_out, 'more joint finding')} in network.json"))
     for group in network.groups[:_MOST_WARNINGS]:
         out.print(Text(f"near-copies: {quote_all(group)}"))
     if len(network.groups) > _MOST_WARNINGS:
-        out.print(Text(f"… and {len(network.groups) - _MOST_WARNINGS:,} more groups of near-copies"))
+        out.print(Text(f"… and {len(network.groups) - _MOST_WARNINGS:,} more such"))
     if network.directions is not None:
         out.print(Text(f"{network.directions.graph}; {CAUSAL}"))
     for warning in dict.fromkeys((*schema.warnings, *network.facts.warnings)):
         out.print(Text(f"note: {short(warning, 300)}"))
+
+
+def network_summary(network: MarkovNetwork, schema: Schema) -> dict[str, Any]:
+    """Return what `show_network` prints, as plain data for programs; unknown figures are None."""
+    edges = network.edges.sort_values("strength", ascending=False, kind="stable")
+    cutoff = network.cutoff
+    return {
+        "n_rows": network.n_rows,
+        "n_variables": len(network.names),
+        "n_edges": network.n_edges,
+        "cutoff": None
+        if cutoff is None
+        else {"of": cutoff.of, "value": cutoff.value, "min_strength": cutoff.min_strength},
+        "edges": [{name: _plain(value) for name, value in row.items()} for row in edges.to_dict("records")],
+        "isolated": list(network.isolated),
+        "communities": [list(group) for group in network.communities()],
+        "joint_findings": [finding.to_dict() for finding in network.joint_findings],
+        "groups": [list(group) for group in network.groups],
+        "notes": list(dict.fromkeys((*schema.warnings, *network.facts.warnings))),
+        "seconds": dict(network.facts.seconds),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return list(value) if isinstance(value, tuple) else value

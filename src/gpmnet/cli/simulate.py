@@ -36,6 +36,7 @@ def simulate(
     ] = False,
 ) -> None:
     """Draw a sample: data.csv (data.parquet above 5 million cells), truth.csv, schema.csv."""
+    from gpmnet.network.text import counted
     from gpmnet.simulate import simulate as draw
 
     if out.exists() and not out.is_dir():
@@ -45,7 +46,10 @@ def simulate(
     drawn = draw(name, d=d, n=n, seed=seed, kind=kind, **parse_options(option))
     written = write_simulation(drawn, out)
     edges = drawn.truth.nnz // 2
-    typer.echo(f"{name}: {n:,} rows, {d:,} variables, {edges:,} edges, seed {seed}: {written} and truth.csv")
+    typer.echo(
+        f"{name}: {counted(n, 'row')}, {counted(d, 'variable')}, {counted(edges, 'edge')}, seed {seed}: "
+        f"{written} and truth.csv"
+    )
 
 
 def parse_options(given: list[str] | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,41 @@ if TYPE_CHECKING:
     from gpmnet.network.network import MarkovNetwork
 
 Edge = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class DifferenceTest:
+    """Whether two networks differ by more than chance; see `gpmnet.comparing`.
+
+    Attributes
+    ----------
+    total : float
+        Sum of the absolute differences of the edges' weights (strength with its sign, 0 without an edge), of fits to the
+        variables that both tables have.
+    p_value : float
+        Share of the deals of the rows, this one included, with a total at least as large.
+    differences, p_values : mapping
+        Edge -> its own difference and p-value, not corrected for the number of edges.
+    permutations : int
+    """
+
+    total: float
+    p_value: float
+    differences: Mapping[Edge, float]
+    p_values: Mapping[Edge, float]
+    permutations: int
+
+    def __post_init__(self) -> None:
+        for name in ("differences", "p_values"):
+            object.__setattr__(self, name, FrozenMap(getattr(self, name)))
+
+    @property
+    def text(self) -> str:
+        """The result in one sentence."""
+        return (
+            f"the strengths differ by {self.total:.2f} in all: p = {self.p_value:.3g} "
+            f"by {counted(self.permutations, 'permutation')} of the rows between the tables"
+        )
 
 
 @dataclass(frozen=True)
@@ -36,6 +72,8 @@ class Comparison:
         and are counted here.
     strengths, signs : mapping
         Edge -> (here, there), NaN where a network does not have the pair or the figure.
+    test : DifferenceTest or None
+        Whether the difference could be chance, where both tables were given to `gpmnet.compare`.
 
     Examples
     --------
@@ -56,6 +94,7 @@ class Comparison:
     n_left_out: int
     strengths: Mapping[Edge, tuple[float, float]]
     signs: Mapping[Edge, tuple[float, float]]
+    test: DifferenceTest | None = None
 
     @property
     def hamming(self) -> int:
@@ -69,7 +108,7 @@ class Comparison:
         return len(self.common) / either if either else 1.0
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row an edge of either: source, target, here, there, and both signs and strengths."""
+        """Return one row an edge of either: source, target, here, there, both signs and strengths; of a test the p-value."""
         import pandas as pd
 
         rows: list[dict[str, Any]] = []
@@ -80,9 +119,48 @@ class Comparison:
                 row: dict[str, Any] = {"source": edge[0], "target": edge[1], "here": here, "there": there}
                 row["sign_here"], row["sign_there"] = self.signs[edge]
                 row["strength_here"], row["strength_there"] = self.strengths[edge]
+                if self.test is not None:
+                    row["p_value"] = self.test.p_values.get(edge, np.nan)
                 rows.append(row)
-        columns = ["source", "target", "here", "there", "sign_here", "sign_there"]
-        return pd.DataFrame(rows, columns=[*columns, "strength_here", "strength_there"])
+        columns = [
+            "source",
+            "target",
+            "here",
+            "there",
+            "sign_here",
+            "sign_there",
+            "strength_here",
+            "strength_there",
+        ]
+        return pd.DataFrame(rows, columns=columns + ([] if self.test is None else ["p_value"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and texts, ready for JSON; unknown figures are None."""
+        rows = self.to_frame().to_dict("records")
+        test = self.test
+        return {
+            "n_common": len(self.common),
+            "n_only_here": len(self.only_here),
+            "n_only_there": len(self.only_there),
+            "n_flipped": len(self.flipped),
+            "jaccard": self.jaccard,
+            "hamming": self.hamming,
+            "names_only_here": list(self.names_only_here),
+            "names_only_there": list(self.names_only_there),
+            "n_left_out": self.n_left_out,
+            "edges": [
+                {name: None if value != value else value for name, value in row.items()} for row in rows
+            ],
+            "test": None
+            if test is None
+            else {"total": test.total, "p_value": test.p_value, "permutations": test.permutations},
+        }
+
+    def report(self, path: str | Path, names: tuple[str, str] = ("here", "there")) -> Path:
+        """Write the comparison as one HTML file; `names` are what the two networks are called."""
+        from gpmnet.network.report.comparison import write_comparison
+
+        return write_comparison(self, path, names)
 
     def __repr__(self) -> str:
         text = (
@@ -95,12 +173,46 @@ class Comparison:
                 text += f";\n  only {where}: {_listed(names)}"
         if self.n_left_out:
             text += f"; {counted(self.n_left_out, 'edge')} with them left out"
-        return text + ")"
+        return text + (f";\n  {self.test.text})" if self.test is not None else ")")
 
     def _repr_html_(self) -> str:
         from gpmnet.network.html import comparison_html
 
         return comparison_html(self)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One edge of either network: where it is, its figures (here, there), and how much stronger it is there.
+
+    The difference is of the strengths with their signs; a pair without an edge counts as 0.
+    """
+
+    edge: Edge
+    where: str
+    strengths: tuple[float, float]
+    signs: tuple[float, float]
+    difference: float
+    p_value: float
+
+
+def by_difference(comparison: Comparison) -> list[Row]:
+    """Return the edges of either network, those that differ most first."""
+    flipped = set(comparison.flipped)
+    places = ((comparison.common, "both"), (comparison.only_here, "here"), (comparison.only_there, "there"))
+    rows = []
+    for edges, where in places:
+        for edge in edges:
+            strengths, signs = comparison.strengths[edge], comparison.signs[edge]
+            has = where != "there", where != "here"
+            weight = [
+                (strength * (sign if abs(sign) == 1 else 1.0)) if is_edge else 0.0
+                for strength, sign, is_edge in zip(strengths, signs, has, strict=True)
+            ]
+            p_value = np.nan if comparison.test is None else comparison.test.p_values.get(edge, np.nan)
+            said = "both, flipped" if edge in flipped else where
+            rows.append(Row(edge, said, strengths, signs, weight[1] - weight[0], p_value))
+    return sorted(rows, key=lambda row: -np.nan_to_num(abs(row.difference)))
 
 
 def _listed(names: tuple[str, ...], most: int = 5) -> str:

@@ -19,7 +19,7 @@ from gpmnet.network import queries
 from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding, check_groups, merged, warn_blanket, warn_separation
 from gpmnet.network.matrix import square_matrix, symmetric_matrix
-from gpmnet.network.pairs import STATISTICS, Pairs
+from gpmnet.network.pairs import Pairs
 from gpmnet.network.shapes import Shapes
 from gpmnet.network.text import at_cutoff, counted
 from gpmnet.selection import Cutoff
@@ -164,17 +164,9 @@ class MarkovNetwork(Frozen):
         return self._frame(self._edges.take(np.flatnonzero(its)))
 
     def _frame(self, pairs: Pairs) -> pd.DataFrame:
-        import pandas as pd
+        from gpmnet.network.frames import pairs_frame
 
-        names = np.array(self.names, dtype=object)
-        pairs = pairs.take(pairs.order())
-        ends = {"source": pairs.first, "target": pairs.second}
-        # As objects: the string type of pandas cannot hold every name.
-        columns: dict[str, Any] = {end: pd.Series(names[at], dtype=object) for end, at in ends.items()}
-        columns |= {name: getattr(pairs, name) for name in STATISTICS}
-        if self.directions is not None:
-            columns |= self.directions.columns(names[pairs.first], names[pairs.second])
-        return pd.DataFrame(columns)
+        return pairs_frame(self, pairs)
 
     def __contains__(self, name: object) -> bool:
         return name in self._position
@@ -266,6 +258,16 @@ class MarkovNetwork(Frozen):
         """Return groups of variables that hang together, the largest first (Louvain, weighted by strength)."""
         groups = queries.communities(len(self.names), self._edge_ends, self._edges.strength.tolist())
         return tuple(tuple(self.names[at] for at in group) for group in groups)
+
+    def centrality(self) -> pd.DataFrame:
+        """Return one row a variable: edges, strength, expected_influence, bridge, community; the most joined first.
+
+        `strength` sums the strengths of its edges, `expected_influence` with their signs, `bridge` of those to other
+        communities, which are numbered from 1 in the order of `communities`.
+        """
+        from gpmnet.network.centrality import centrality_frame
+
+        return centrality_frame(self)
 
     def subgraph(self, names: Iterable[str]) -> MarkovNetwork:
         """Return the network of some variables, in the order they have here.

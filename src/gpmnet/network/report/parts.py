@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.network.centrality import sums_at_nodes
 from gpmnet.network.pairs import STATISTICS
 from gpmnet.network.queries import communities
 from gpmnet.network.report.columns import column_notes, extent
@@ -83,6 +84,7 @@ def node_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
     for number, members in enumerate(communities(len(shown.nodes), joined, weight.tolist())):
         group[list(members)] = number
     names = [network.names[at] for at in shown.nodes]
+    sums = _sums(network, shown, group)
     known = {column.name: column for column in network.facts.schema or ()}
     columns = [known.get(name) for name in names]
     return {
@@ -90,6 +92,7 @@ def node_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
         "kind": [_kind(network, at) for at in shown.nodes],
         "degree": degree.tolist(),
         "community": group.tolist(),
+        **{name: np.round(values, 4).tolist() for name, values in sums.items()},
         "x": np.round(where[:, 0], 3).tolist(),
         "y": np.round(where[:, 1], 3).tolist(),
         "missing": [column.n_missing if column else 0 for column in columns],
@@ -97,6 +100,20 @@ def node_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
         "range": [extent(column) if column else "" for column in columns],
         "notes": [short(_notes(network, name, known.get(name)), 300) for name in names],
     }
+
+
+def _sums(network: MarkovNetwork, shown: Shown, group: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
+    """Return the centralities of the nodes shown: over all their edges, bridges over those shown."""
+    edges = network.pairs.take(np.flatnonzero(network.pairs.is_edge))
+    community = np.full(len(network.names), -1, dtype=np.intp)
+    community[shown.nodes] = group
+    if not shown.is_all:  # to what is not on the page no edge is a bridge
+        at = shown.pairs[network.pairs.is_edge[shown.pairs]]
+        bridge = sums_at_nodes(len(network.names), network.pairs.take(at), community.tolist())["bridge"]
+        sums = sums_at_nodes(len(network.names), edges, community.tolist()) | {"bridge": bridge}
+    else:
+        sums = sums_at_nodes(len(network.names), edges, community.tolist())
+    return {name: values[shown.nodes] for name, values in sums.items()}
 
 
 def _notes(network: MarkovNetwork, name: str, column: Column | None) -> str:

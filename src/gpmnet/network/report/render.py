@@ -7,11 +7,14 @@ import hashlib
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpmnet.network.report.parts import link_of
 from gpmnet.network.report.words import interval_words, label, number, probability, strength_words
 from gpmnet.network.text import sign_mark
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _HOME = files("gpmnet.network.report")
 STYLES = ("base.css", "headline.css", "network.css", "tables.css", "print.css")
@@ -37,31 +40,45 @@ _STATIC_EDGES = 200
 _UNSAFE = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
-def render(summary: dict[str, Any]) -> str:
-    """Return the page of a summary."""
+def environment() -> Environment:
+    """Return Jinja2 over our templates; all that comes from the data is escaped."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from markupsafe import Markup
 
-    environment = Environment(
+    found = Environment(
         loader=FunctionLoader(lambda name: _text("templates", name)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = number
-    environment.filters["strength"] = strength_words
-    environment.filters["probability"] = probability
-    # Only our own files and the escaped JSON are marked as safe; all that comes from the data is escaped.
+    found.filters |= {"number": number, "strength": strength_words, "probability": probability}
+    return found
+
+
+def styles() -> dict[str, Any]:
+    """Return the style of every page, and what is different in the dark."""
+    from markupsafe import Markup
+
+    return {"style": Markup(_joined("style", STYLES)), "dark": Markup(_text("style", "dark.css"))}
+
+
+def render(summary: dict[str, Any]) -> str:
+    """Return the page of a summary."""
+    from markupsafe import Markup
+
+    # Only our own files and the escaped JSON are marked as safe.
     scripts = [_vendor(), _joined("script", SCRIPTS)]
-    return environment.get_template("report.html").render(
-        report=summary,
-        policy=policy(scripts),
-        style=Markup(_joined("style", STYLES)),
-        dark=Markup(_text("style", "dark.css")),
-        scripts=[Markup(script) for script in scripts],
-        data=Markup(embedded_json(page_data(summary))),
-        static_edges=static_edges(summary),
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            report=summary,
+            policy=policy(scripts),
+            scripts=[Markup(script) for script in scripts],
+            data=Markup(embedded_json(page_data(summary))),
+            static_edges=static_edges(summary),
+            **styles(),
+        )
     )
 
 

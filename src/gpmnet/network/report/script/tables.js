@@ -16,7 +16,7 @@
         this.draw();
       });
       this.headings = columns.map((column) =>
-        el("th", { scope: "col", class: column.className }, el("button", { type: "button", onclick: () => this.sortBy(column) }, column.name)),
+        el("th", { scope: "col", class: column.className }, el("button", { type: "button", title: column.title, onclick: () => this.sortBy(column) }, column.name)),
       );
       this.body = el("tbody", {});
       this.body.addEventListener("keydown", (event) => this.onKey(event));
@@ -134,6 +134,13 @@
 
   const words = (node) => [node.why, node.notes].filter(Boolean).join("; ");
 
+  const fixed = (value) => value.toFixed(2).replace("-", "−");
+  const sums = [
+    ["strength", "strength", "Sum of the strengths of its edges"],
+    ["expected influence", "influence", "Sum of the strengths of its edges with their signs"],
+    ["bridge", "bridge", "Sum of the strengths of its edges to other communities"],
+  ].map(([heading, key, title]) => ({ name: heading, value: (node) => node[key], text: (node) => fixed(node[key]), className: "number", title }));
+
   const variablesTable = () =>
     new GridTable(gpm.at("variables-table"), {
       label: "variables",
@@ -145,6 +152,7 @@
         { name: "variable", value: (node) => node.name, text: name, className: "name" },
         { name: "kind", value: (node) => node.kind, text: (node) => node.kind, className: "kind" },
         { name: "edges", value: (node) => node.degree, text: (node) => node.degree.toLocaleString("en"), className: "number" },
+        ...(gpm.hasStrength ? sums : []),
         { name: "community", value: (node) => node.community, text: (node) => String(node.community + 1), className: "number" },
         { name: "missing", value: (node) => node.missing, text: (node) => (node.missing ? node.missing.toLocaleString("en") : ""), className: "number" },
         { name: "values", value: (node) => node.range, text: (node) => node.range && gpm.short(node.range, 90), className: "text" },
