@@ -90,7 +90,7 @@ def test_what_cannot_be_tested_is_refused():
     network = gpmnet.fit(here)
     with pytest.raises(InputError, match="permutations=0"):
         gpmnet.compare(network, network, tables=(here, here), permutations=0)
-    with pytest.raises(InputError, match="does not belong to its network.*'sex'"):
+    with pytest.raises(InputError, match=r"does not belong to its network.*'sex'"):
         gpmnet.compare(network, network, tables=(here, here[["a", "b"]]), permutations=1)
     other = gpmnet.fit(here.assign(sex=np.arange(150) ** 1.5))
     with pytest.raises(InputError, match="'sex' for different kinds"):

@@ -1,18 +1,18 @@
 r"""`compare`: two networks side by side and, with their tables, a permutation test of their difference.
 
-The weight of a pair is the strength of its edge with its sign (1 where it has no single one), 0 without an edge. Under the
-hypothesis that the rows of both tables come from one distribution, independently, they can be dealt out anew: both tables
-are fitted again after each deal, and
+Under the hypothesis that the rows of both tables come from one distribution, independently, they can be dealt out anew: both
+tables are fitted again after each deal, and
 
 .. math:: p = \frac{1 + \#\{\text{deals with a statistic at least as large}\}}{1 + \#\{\text{deals}\}}
 
-is at most :math:`\alpha` with a probability of at most :math:`\alpha`, whatever the statistic. Here it is the sum of
-:math:`|w_A - w_B|` over all pairs, and for each edge its own difference (those are not corrected for their number).
+is at most :math:`\alpha` with a probability of at most :math:`\alpha`, whatever the statistic. Here it is the sum over the
+edges of either network of the absolute difference of their strengths, with their signs where both have one; and for each
+edge its own difference (those p-values are not corrected for their number).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from gpmnet.errors import InputError, UnknownColumnError, quote_all
 from gpmnet.estimator import GPM
 from gpmnet.fitting import fit_edges
-from gpmnet.network.compare import Comparison, DifferenceTest
+from gpmnet.network.compare import Comparison, DifferenceTest, by_difference
 from gpmnet.network.compare import compare as side_by_side
 from gpmnet.progress import Progress, silent
 from gpmnet.table import Table, load_table
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 Edge = tuple[str, str]
 _SETTINGS = ("engine", "fdr", "threshold", "min_strength")
 """Settings of a network that its refits have too."""
+_ROUNDING = 1e-12
+"""Differences this close are equal."""
 
 
 def compare(
@@ -85,49 +87,32 @@ def difference_test(
     import pandas as pd
 
     whole = pd.concat(frames, ignore_index=True)
-    names = list(whole.columns)
     n_here, n = len(frames[0]), len(whole)
     plan = model.plan()
 
-    def weights(rows: NDArray[np.intp]) -> dict[Edge, float]:
+    def fitted(rows: NDArray[np.intp]) -> MarkovNetwork:
         part = whole.iloc[rows]
-        # A category that one deal has only once leaves nothing to learn from in the other.
+        # A category that the other part has all rows of leaves a column of one value here.
         used = {name: kind if part[name].nunique() > 1 else "ignored" for name, kind in kinds.items()}
-        return _weights(fit_edges(plan, load_table(part, kinds=used)), names)
+        return fit_edges(plan, load_table(part, kinds=used))
 
-    observed = _differences(weights, np.arange(n), n_here)
+    def differences(rows: NDArray[np.intp]) -> dict[Edge, float]:
+        found = side_by_side(fitted(rows[:n_here]), fitted(rows[n_here:]))
+        return {row.edge: abs(row.difference) for row in by_difference(found)}
+
+    observed = differences(np.arange(n))
     total = sum(observed.values())
     rng = np.random.default_rng(seed)
     n_larger, larger = 0, dict.fromkeys(observed, 0)
     for at in range(permutations):
         progress("permutations", at, permutations, "")
-        drawn = _differences(weights, rng.permutation(n), n_here)
-        n_larger += sum(drawn.values()) >= total - 1e-12
+        drawn = differences(rng.permutation(n))
+        n_larger += sum(drawn.values()) >= total - _ROUNDING
         for edge, value in observed.items():
-            larger[edge] += drawn.get(edge, 0.0) >= value - 1e-12
+            larger[edge] += drawn.get(edge, 0.0) >= value - _ROUNDING
     progress("permutations", permutations, permutations, "")
     p_values = {edge: (1 + count) / (1 + permutations) for edge, count in larger.items()}
     return DifferenceTest(total, (1 + n_larger) / (1 + permutations), observed, p_values, permutations)
-
-
-def _differences(
-    weights: Callable[[NDArray[np.intp]], dict[Edge, float]], rows: NDArray[np.intp], n_here: int
-) -> dict[Edge, float]:
-    """Return the absolute difference of the weights of each edge of either part of the rows."""
-    here, there = weights(rows[:n_here]), weights(rows[n_here:])
-    return {edge: abs(here.get(edge, 0.0) - there.get(edge, 0.0)) for edge in here.keys() | there.keys()}
-
-
-def _weights(network: MarkovNetwork, names: list[str]) -> dict[Edge, float]:
-    place = {name: at for at, name in enumerate(names)}
-    found = {}
-    pairs = network.pairs
-    for at in np.flatnonzero(pairs.is_edge).tolist():
-        ends = network.names[int(pairs.first[at])], network.names[int(pairs.second[at])]
-        first, second = sorted(ends, key=place.__getitem__)
-        sign = float(pairs.sign[at])
-        found[first, second] = float(np.nan_to_num(pairs.strength[at])) * (sign if abs(sign) == 1 else 1.0)
-    return found
 
 
 def _common(

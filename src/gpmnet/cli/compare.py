@@ -84,9 +84,8 @@ def show(found: Comparison, names: tuple[str, str]) -> None:
             for strength, sign in zip(row.strengths, row.signs, strict=True)
         ]
         p = [] if found.test is None else ["" if math.isnan(row.p_value) else f"{row.p_value:.3g}"]
-        difference = "" if math.isnan(row.difference) else f"{row.difference:+.2f}"
         ends = f"{short(row.edge[0], 40)} - {short(row.edge[1], 40)}"
-        table.add_row(Text(ends), row.where, *figures, difference, *p)
+        table.add_row(Text(ends), row.where, *figures, f"{row.difference:+.2f}", *p)
     out.print(table)
     if len(rows) > _MOST:
         out.print(

@@ -28,8 +28,8 @@ class DifferenceTest:
     Attributes
     ----------
     total : float
-        Sum of the absolute differences of the edges' weights (strength with its sign, 0 without an edge), of fits to the
-        variables that both tables have.
+        Sum of the absolute differences (see `difference`) over the edges of either network, of fits to the variables that
+        both tables have.
     p_value : float
         Share of the deals of the rows, this one included, with a total at least as large.
     differences, p_values : mapping
@@ -183,10 +183,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Row:
-    """One edge of either network: where it is, its figures (here, there), and how much stronger it is there.
-
-    The difference is of the strengths with their signs; a pair without an edge counts as 0.
-    """
+    """One edge of either network: where it is, its figures (here, there), and their difference as `difference` has it."""
 
     edge: Edge
     where: str
@@ -194,6 +191,19 @@ class Row:
     signs: tuple[float, float]
     difference: float
     p_value: float
+
+
+def difference(strengths: tuple[float, float], signs: tuple[float, float]) -> float:
+    """Return the strength there minus that here, with their signs where both have one.
+
+    A pair that came close to an edge has its strength; one that did not counts as 0.
+
+    >>> difference((0.5, 0.25), (1.0, 1.0)), difference((0.5, 0.25), (1.0, -1.0)), difference((0.5, np.nan), (0.0, np.nan))
+    (-0.25, -0.75, -0.5)
+    """
+    here, there = np.nan_to_num(strengths)
+    both = all(abs(sign) == 1 for sign in signs)
+    return float(there * signs[1] - here * signs[0]) if both else float(there - here)
 
 
 def by_difference(comparison: Comparison) -> list[Row]:
@@ -204,15 +214,10 @@ def by_difference(comparison: Comparison) -> list[Row]:
     for edges, where in places:
         for edge in edges:
             strengths, signs = comparison.strengths[edge], comparison.signs[edge]
-            has = where != "there", where != "here"
-            weight = [
-                (strength * (sign if abs(sign) == 1 else 1.0)) if is_edge else 0.0
-                for strength, sign, is_edge in zip(strengths, signs, has, strict=True)
-            ]
             p_value = np.nan if comparison.test is None else comparison.test.p_values.get(edge, np.nan)
             said = "both, flipped" if edge in flipped else where
-            rows.append(Row(edge, said, strengths, signs, weight[1] - weight[0], p_value))
-    return sorted(rows, key=lambda row: -np.nan_to_num(abs(row.difference)))
+            rows.append(Row(edge, said, strengths, signs, difference(strengths, signs), p_value))
+    return sorted(rows, key=lambda row: -abs(row.difference))
 
 
 def _listed(names: tuple[str, ...], most: int = 5) -> str:

@@ -22,7 +22,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-ur
 def comparison_page(comparison: Comparison, names: tuple[str, str]) -> str:
     """Return the page."""
     rows = by_difference(comparison)
-    most = max((abs(row.difference) for row in rows if not math.isnan(row.difference)), default=0.0) or 1.0
+    most = max((abs(row.difference) for row in rows), default=0.0) or 1.0
     test = comparison.test
     return (
         environment()
@@ -62,16 +62,15 @@ def _cells(row: Row, most: float) -> dict[str, Any]:
         "" if math.isnan(strength) else f"{strength_words(strength)} {sign_mark(sign)}".strip()
         for strength, sign in zip(row.strengths, row.signs, strict=True)
     ]
-    known = not math.isnan(row.difference)
     return {
         "source": label(row.edge[0], 80),
         "target": label(row.edge[1], 80),
         "where": row.where,
         "here": figures[0],
         "there": figures[1],
-        "difference": f"{row.difference:+.2f}".replace("-", MINUS) if known else "",
-        "share": f"{50 * abs(row.difference) / most:.1f}" if known else "0",
-        "more": known and row.difference > 0,
+        "difference": f"{row.difference:+.2f}".replace("-", MINUS),
+        "share": f"{50 * abs(row.difference) / most:.1f}",
+        "more": row.difference > 0,
         "p": "" if math.isnan(row.p_value) else f"{row.p_value:.3g}",
     }
 
