@@ -23,6 +23,10 @@ _TEMPLATE = """\
 {%- for note in notes %}
 <p>{{ note }}</p>
 {%- endfor %}
+{%- if frame %}
+<iframe title="Markov network" sandbox="allow-scripts" style="width: 100%; height: 420px; border: 1px solid #dce2e8"
+srcdoc="{{ frame }}"></iframe>
+{%- endif %}
 {%- if image %}
 <img alt="shape of the dependence" src="{{ image }}">
 {%- endif %}
@@ -45,11 +49,14 @@ def _render(
     heading: Sequence[str] = (),
     rows: Sequence[Sequence[str]] = (),
     image: str = "",
+    frame: str = "",
 ) -> str:
     from jinja2 import Environment
 
     template = Environment(autoescape=True).from_string(_TEMPLATE)
-    return template.render(headline=headline, notes=notes, heading=heading, rows=rows, image=image)
+    return template.render(
+        headline=headline, notes=notes, heading=heading, rows=rows, image=image, frame=frame
+    )
 
 
 def _figure(value: float) -> str:
@@ -57,7 +64,9 @@ def _figure(value: float) -> str:
 
 
 def network_html(network: MarkovNetwork) -> str:
-    """Return the headline of a network and its strongest edges."""
+    """Return the headline of a network, its picture that can be asked, and its strongest edges."""
+    from gpmnet.network.report.inline import inline_page
+
     edges = network.edges.sort_values("strength", ascending=False, kind="stable").head(_MOST)
     rows = [
         [short(source), short(target), _figure(strength), interval_text(*ends), sign_mark(sign), _p(p), _p(q)]
@@ -79,7 +88,7 @@ def network_html(network: MarkovNetwork) -> str:
     notes += [finding.text for finding in network.joint_findings[:_MOST]]
     if network.n_edges > _MOST:
         notes.append(f"The {_MOST} strongest edges:")
-    return _render(headline(network), notes, heading, rows)
+    return _render(headline(network), notes, heading, rows, frame=inline_page(network))
 
 
 def _p(value: float) -> str:

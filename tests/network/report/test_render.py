@@ -61,7 +61,7 @@ def test_parts_are_short_and_all_used():
     from gpmnet.network.report import render
 
     home = render._HOME
-    assert {path.name for path in (home / "script").iterdir()} == set(SCRIPTS)
+    assert {path.name for path in (home / "script").iterdir()} == {*SCRIPTS, "inline.js"}
     assert {path.name for path in (home / "style").iterdir()} == {*STYLES, "dark.css"}
     for folder in ("script", "style", "templates"):
         for path in (home / folder).iterdir():

@@ -119,3 +119,26 @@ def test_the_association_with_nothing_given_is_told(browser, shaped, tmp_path):
     assert "the other way round" in said
     browser.js("gpm.choose(gpm.pairs[1])")
     assert "With nothing given" not in browser.text("panel")
+
+
+def test_a_notebook_shows_a_network_that_can_be_asked(browser, hostile, shaped, tmp_path):
+    for name, network in (("shaped", shaped), ("hostile", hostile)):
+        page = network._repr_html_()
+        assert len(page) < 40_000
+        (tmp_path / f"{name}.html").write_text(f"<!doctype html><title>x</title>{page}", "utf-8", "replace")
+        browser.driver.get((tmp_path / f"{name}.html").as_uri())
+        browser.driver.switch_to.frame(0)
+        lines = browser.wait(lambda: browser.driver.find_elements(By.CSS_SELECTOR, "#net line:not(.reach)"))
+        assert len(lines) == network.n_edges
+        mark = browser.driver.find_element(By.CSS_SELECTOR, "#net circle")
+        mark.click()
+        assert "joined to" in browser.text("says")
+        faded = len(browser.driver.find_elements(By.CSS_SELECTOR, "line.faded"))
+        first = network.names[min(network.pairs.first[network.pairs.is_edge])]
+        assert faded == network.n_edges - len(network.neighbors(first))
+        browser.driver.switch_to.default_content()
+    assert not [said for said in browser.complaints() if "favicon" not in said]
+
+
+def test_a_notebook_shows_a_network_without_edges(shaped):
+    assert "<iframe" not in shaped.filter(strength=0.99)._repr_html_()

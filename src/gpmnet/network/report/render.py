@@ -45,7 +45,7 @@ def environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     found = Environment(
-        loader=FunctionLoader(lambda name: _text("templates", name)),
+        loader=FunctionLoader(lambda name: text_of("templates", name)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -59,7 +59,7 @@ def styles() -> dict[str, Any]:
     """Return the style of every page, and what is different in the dark."""
     from markupsafe import Markup
 
-    return {"style": Markup(_joined("style", STYLES)), "dark": Markup(_text("style", "dark.css"))}
+    return {"style": Markup(_joined("style", STYLES)), "dark": Markup(text_of("style", "dark.css"))}
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -135,13 +135,14 @@ def _said(pairs: dict[str, Any], at: int, what: str) -> Any:
 
 
 @cache
-def _text(folder: str, name: str) -> str:
+def text_of(folder: str, name: str) -> str:
+    """Return one of our own files."""
     return (_HOME / folder / name).read_text(encoding="utf-8")
 
 
 def _joined(folder: str, names: tuple[str, ...]) -> str:
-    return "\n".join(_text(folder, name) for name in names)
+    return "\n".join(text_of(folder, name) for name in names)
 
 
 def _vendor() -> str:
-    return _text("vendor", VENDOR)
+    return text_of("vendor", VENDOR)
