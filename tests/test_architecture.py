@@ -28,7 +28,7 @@ ORDER = [
     {"engines"},
     {"network"},
     {"parameters"},
-    {"fitting"},
+    {"fitting", "scoring"},
     {"estimator"},
     {"comparing"},
     {"causal"},

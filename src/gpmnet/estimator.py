@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Engine
@@ -34,6 +35,7 @@ from gpmnet.parameters import (
 )
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
+from gpmnet.scoring import held_out_gain
 from gpmnet.selection import Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
@@ -242,6 +244,21 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         if outcome.hidden:
             warnings.warn(outcome.hidden, CollinearWarning, stacklevel=2)
         return self
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return how well the edges foretell rows that were not fitted, in nats a row; larger is better, 0 is no edge.
+
+        The held-out pseudo-likelihood of small models of each variable given its neighbors, less that of independent
+        variables; see `gpmnet.scoring`. With it a grid search can choose among settings that give different graphs.
+
+        Parameters
+        ----------
+        X : path, ndarray or data frame
+            Rows with the columns of the fit.
+        y : ignored
+        """
+        check_is_fitted(self, "network_")
+        return held_out_gain(self.network_, self.table_, X)
 
     def check(self) -> GPM:
         """Raise where a parameter is wrong, or is one that the engine has no use for; `fit` does so before all else."""

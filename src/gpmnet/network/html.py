@@ -20,13 +20,13 @@ _FIGURES = ("strength", "strength_low", "strength_high", "sign", "p_value", "q_v
 _TEMPLATE = """\
 <div class="gpmnet">
 <p><strong>{{ headline }}</strong></p>
-{%- for note in notes %}
-<p>{{ note }}</p>
-{%- endfor %}
 {%- if frame %}
 <iframe title="Markov network" sandbox="allow-scripts" style="width: 100%; height: 420px; border: 1px solid #dce2e8"
 srcdoc="{{ frame }}"></iframe>
 {%- endif %}
+{%- for note in notes %}
+<p>{{ note }}</p>
+{%- endfor %}
 {%- if image %}
 <img alt="shape of the dependence" src="{{ image }}">
 {%- endif %}
