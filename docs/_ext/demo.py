@@ -12,7 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 DEMO = Path(__file__).parents[1] / "_demo"
-HELP = ("fit", "report", "causal", "describe", "simulate")
+HELP = ("fit", "report", "causal", "compare", "describe", "simulate")
 
 
 def _run(*arguments: str, width: int = 110) -> str:

@@ -258,6 +258,11 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         y : ignored
         """
         check_is_fitted(self, "network_")
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        if len(shape) == 2 and shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {shape[1]} features, but GPM is expecting {self.n_features_in_} features as input"
+            )
         return held_out_gain(self.network_, self.table_, X)
 
     def check(self) -> GPM:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MOST_PRODUCTS = 2_000_000_000
 """Pairs times rows up to which the correlations are computed: a second or two."""
 _BLOCK = 4_000_000
+_MOST_EXACT = 2_000_000  # rows whose sums of squared ranks an int64 holds
 
 
 def rank_correlations(table: Table, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -28,13 +29,18 @@ def rank_correlations(table: Table, first: NDArray[np.intp], second: NDArray[np.
     column = np.cumsum(~table.is_discrete) - 1
     used, ends = np.unique(column[np.c_[first[ordered], second[ordered]]], return_inverse=True)
     ranks = np.asarray(rankdata(table.numbers[:, used], axis=0), dtype=np.float64)
-    ranks -= ranks.mean(axis=0)
-    size = np.sqrt(np.square(ranks).sum(axis=0))
-    ranks = ranks.T / np.where(size > 0, size, np.nan)[:, None]
+    n = table.n_rows
+    # Twice the mid-ranks minus their mean are whole numbers, whose sums no order of the rows can change.
+    whole = 2 * np.nan_to_num(ranks, nan=(n + 1) / 2).T - (n + 1)
+    whole[np.isnan(ranks).any(axis=0)] = 0.0
+    doubled = np.ascontiguousarray(whole, dtype=np.int64 if n <= _MOST_EXACT else np.float64)
+    size = np.sqrt(np.einsum("ij,ij->i", doubled, doubled).astype(np.float64))
     ends = ends.reshape(-1, 2)
     step = max(1, _BLOCK // max(1, table.n_rows))
     for start in range(0, len(ordered), step):
         a, b = ends[start : start + step].T
-        found[ordered[start : start + step]] = np.einsum("ij,ij->i", ranks[a], ranks[b])
+        both = np.einsum("ij,ij->i", doubled[a], doubled[b]).astype(np.float64)
+        sizes = size[a] * size[b]
+        found[ordered[start : start + step]] = both / np.where(sizes > 0, sizes, np.nan)
     np.clip(found, -1.0, 1.0, out=found)
     return found
