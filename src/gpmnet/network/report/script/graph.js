@@ -9,6 +9,13 @@
     return Math.min(260, (75 + 75 * Math.min(1, 40 / joined.length)) / Math.max(0.3, room));
   };
   const SPACING = spacing();
+  // A wide picture is used in its width: up to half as much again, so that labels have room.
+  const stretch = () => {
+    const reach = (key) => Math.max(...gpm.nodes.map((node) => node[key])) - Math.min(...gpm.nodes.map((node) => node[key])) || 1;
+    const { clientWidth: width, clientHeight: height } = gpm.at("graph");
+    return Math.max(1, Math.min(1.5, width / height / (reach("x") / reach("y"))));
+  };
+  let across = SPACING;
   const SHAPES = { continuous: "ellipse", ordinal: "diamond", discrete: "round-rectangle", unknown: "ellipse" };
   let cy = null;
   const isLarge = gpm.pairs.length > 1200;
@@ -22,10 +29,12 @@
     return rests.kind === "co-parents" ? ["shared"] : { "->": ["forth"], "<-": ["back"] }[rests.direction] || [];
   };
 
+  const placeOf = (node) => ({ x: node.x * across, y: node.y * SPACING });
+
   const elements = () => [
     ...gpm.nodes.map((node) => ({
       data: { id: `n${node.at}`, at: node.at, label: node.label, size: Math.min(46, 16 + 7 * Math.sqrt(node.degree)), shape: SHAPES[node.kind] || "ellipse" },
-      position: { x: node.x * SPACING, y: node.y * SPACING },
+      position: placeOf(node),
     })),
     ...gpm.pairs.map((pair) => ({
       data: { id: `e${pair.at}`, at: pair.at, source: `n${pair.a.at}`, target: `n${pair.b.at}`, width: 1.5 + 6.5 * (pair.weight / gpm.heaviest) },
@@ -142,7 +151,7 @@
   };
 
   const tidy = () => {
-    cy.batch(() => gpm.nodes.forEach((node) => elementOf(node).position({ x: node.x * SPACING, y: node.y * SPACING })));
+    cy.batch(() => gpm.nodes.forEach((node) => elementOf(node).position(placeOf(node))));
     fit();
   };
 
@@ -158,6 +167,7 @@
   };
 
   gpm.startGraph = () => {
+    across = SPACING * (gpm.nodes.length ? stretch() : 1);
     cy = cytoscape({
       container: gpm.at("graph"), elements: elements(), style: look(), layout: { name: "preset", fit: false }, minZoom: 0.02, maxZoom: 4,
       boxSelectionEnabled: false, autounselectify: true, hideEdgesOnViewport: isLarge, textureOnViewport: isLarge,
