@@ -34,9 +34,7 @@ def main(report: Path) -> None:
         browser.get(report.resolve().as_uri())
         browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
         browser.find_element(By.ID, "search").send_keys("cultivar", Keys.ENTER)
-        browser.execute_script(
-            "document.activeElement.blur(); document.getElementById('network').scrollIntoView()"
-        )
+        browser.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
         time.sleep(2)  # the picture moves to its place
         browser.save_screenshot(str(OUT))
     Image.open(OUT).convert("RGB").quantize(192, dither=Image.Dither.NONE).save(OUT, optimize=True)

@@ -108,6 +108,16 @@ def test_hubs_have_their_names_and_no_names_overlap(browser, tmp_path):
     browser.wait(lambda: browser.js("return gpm.nodes.some((node) => node.place)"))
     hubs = np.argsort(-adjacency.sum(axis=0), kind="stable")[:12].tolist()
     assert browser.js("return arguments[0].filter((at) => !gpm.nodes[at].place)", hubs) == []
+    boxes = browser.js(
+        "return gpm.nodes.filter((node) => node.box).map(({box}) => [box.x1, box.x2, box.y1, box.y2])"
+    )
+    x1, x2, y1, y2 = np.array(boxes).T
+    meets = (x1[:, None] < x2) & (x1 < x2[:, None]) & (y1[:, None] < y2) & (y1 < y2[:, None])
+    assert len(boxes) > 30
+    assert np.array_equal(meets, np.eye(len(boxes), dtype=bool))
+    width, height = browser.js("return [gpm.cy.width(), gpm.cy.height()]")
+    assert 0 <= x1.min() <= x2.max() <= width
+    assert 0 <= y1.min() <= y2.max() <= height
 
 
 def test_the_association_with_nothing_given_is_told(browser, shaped, tmp_path):

@@ -9,10 +9,10 @@
   const HUBS = 15; // nodes with most edges, which are named if need be across other nodes
   // Where a label may stand: its alignment, its direction from the node, and its distance; those that matter also farther.
   const BESIDE = [
-    ["bottom", "center", 0, 1, GAP], ["top", "center", 0, -1, GAP], ["center", "right", 1, 0, GAP], ["center", "left", -1, 0, GAP],
-    ["bottom", "right", 1, 1, GAP], ["bottom", "left", -1, 1, GAP], ["top", "right", 1, -1, GAP], ["top", "left", -1, -1, GAP],
+    ["bottom", "center", 0, 1], ["top", "center", 0, -1], ["center", "right", 1, 0], ["center", "left", -1, 0],
+    ["bottom", "right", 1, 1], ["bottom", "left", -1, 1], ["top", "right", 1, -1], ["top", "left", -1, -1],
   ];
-  const PLACES = [...BESIDE, ...BESIDE.map((place) => [...place.slice(0, 4), GAP + 1.2 * PIXELS])];
+  const PLACES = [GAP, GAP + 1.2 * PIXELS, GAP + 2.6 * PIXELS].flatMap((gap) => BESIDE.map((place) => [...place, gap]));
   const HEAD = 9;
 
   // Boxes by the cells of a coarse grid that they touch, to find clashes fast.
@@ -92,7 +92,7 @@
         if (place < 0) place = first((box) => !isOut(box) && !taken.clashes(box));
         if (place < 0 && matters) place = first((box) => !isOut(box));
         if (place < 0 && isNear(node)) place = 0;
-        node.place = place < 0 ? null : PLACES[place];
+        [node.place, node.box] = place < 0 ? [null, null] : [PLACES[place], boxes[place]];
         if (place < 0) return;
         labels.add(boxes[place]);
         const [vertical, horizontal, dx, dy, gap] = PLACES[place];
