@@ -73,7 +73,7 @@ class Comparison:
     strengths, signs : mapping
         Edge -> (here, there), NaN where a network does not have the pair or the figure.
     test : DifferenceTest or None
-        Whether the difference could be chance, where both tables were given to `gpmnet.compare`.
+        Whether the difference could be chance, where both tables were given to `gpmnet.comparing.compare`.
 
     Examples
     --------
