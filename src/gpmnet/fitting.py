@@ -74,17 +74,24 @@ class Plan:
             a, b = (table.names[at] for at in min(both))
             raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
         encoded, skipped = looked_at(table, self.engine, self.seed)
+        clusters = None
+        if table.groups is not None:
+            if not self.engine.takes_clusters:
+                raise InputError("groups of rows mean something to the local engine only; use engine='local'")
+            clusters = table.groups.codes[encoded.rows]
+            skipped = (*skipped, table.groups.note)
         tiers = position_tiers(names, self.tiers, twins)
         alpha = self.cutoff.value if self.cutoff.of == "p" else 0.0
         return Problem(
-            encoded, forbidden, required, known[2], tiers, alpha, self.seed, self.device, progress
+            encoded, forbidden, required, known[2], tiers, alpha, clusters, self.seed, self.device, progress
         ), skipped
 
     def facts(self, table: Table, origin: Origin | None) -> Facts:
         """Return what is known of a run before it begins."""
+        said = {} if table.groups is None else {"groups": table.groups.said}
         return Facts(
             schema=table.schema,
-            settings=dict(self.settings),
+            settings=dict(self.settings) | said,
             seed=self.seed,
             versions={"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}},
             python=platform.python_version(),

@@ -44,6 +44,8 @@ class Problem:
         Tier of each variable, for those engines: nothing in a later one is a cause of anything in an earlier one.
     alpha : float
         P-value up to which a pair may become an edge whatever the others are: such pairs need the full test.
+    clusters : ndarray of int, shape (n,), optional
+        Cluster of each row: rows of one may depend on each other. For engines that take them.
     seed : int
     device : str
     progress : Progress
@@ -55,6 +57,7 @@ class Problem:
     arrows: NDArray[np.intp] = field(default_factory=no_pairs)
     tiers: tuple[int | None, ...] | None = None
     alpha: float = 0.0
+    clusters: NDArray[np.integer] | None = None
     seed: int = 0
     device: str = "cpu"
     progress: Progress = silent
@@ -213,6 +216,9 @@ class Engine(Part, ABC):
 
     takes_directions: ClassVar[bool] = False
     """Whether known arrows and tiers mean something to it."""
+
+    takes_clusters: ClassVar[bool] = False
+    """Whether it knows what to do with rows that depend on each other."""
 
     @property
     def own_rule(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpmnet.checks import check_number, check_type
-from gpmnet.columns.features import build_features
+from gpmnet.columns.features import Features, build_features
 from gpmnet.columns.functions import ColumnFunction, feature_functions
 from gpmnet.columns.tabulated import table_bytes
 from gpmnet.engines.base import Description, Engine, Found, Joint, Problem, Stop
@@ -35,6 +36,7 @@ from gpmnet.selection.joint import JointRule, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
+from gpmnet.testing.clusters import Clusters
 from gpmnet.testing.design import Designs
 from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
@@ -152,6 +154,8 @@ class LocalFound(Found):
         close, edges, forbidden = ([(int(a), int(b)) for a, b in pairs] for pairs in some)
         hypotheses = joint_hypotheses(groups, close, edges, forbidden)[: self.most_joint]
         limits = searched.limits
+        if self.problem.clusters is not None:  # the joint test takes rows for independent
+            hypotheses = []
         sets = searched.members, searched.candidates
         rule = JointRule(searched.test, groups, *sets, limits.alpha, limits.most_members)
         tests = []
@@ -208,6 +212,7 @@ class LocalEngine(Engine):
     options : LocalOptions
     """
 
+    takes_clusters: ClassVar[bool] = True
     options: LocalOptions = field(default_factory=LocalOptions)
 
     def __post_init__(self) -> None:
@@ -263,7 +268,8 @@ class LocalEngine(Engine):
         functions = o.functions[: max(1, problem.n - 2)]  # no more than the rows can tell apart
         dtype = torch.float64 if small else torch.float32
         features = build_features(problem.encoded, functions, problem.device, dtype)
-        test = BoundTest(o.test, Designs(features, o.design).tabulated())
+        clusters = _clusters(o.test, features, problem)
+        test = BoundTest(o.test, Designs(features, o.design, clusters).tabulated())
         most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)
@@ -301,6 +307,15 @@ class LocalEngine(Engine):
             tests.put(part, found)
         progress("test", count, count)
         return tests
+
+
+def _clusters(test: ConditionalTest, features: Features, problem: Problem) -> Clusters | None:
+    """Return the clusters of the rows, if they are in any."""
+    if problem.clusters is None:
+        return None
+    if not test.takes_clusters:
+        raise InputError(f"groups: {type(test).__name__} has no p-values for rows that depend on each other")
+    return Clusters.of(features, problem.clusters, problem.encoded.rows)
 
 
 def _stops(found: Neighborhoods, cap: str) -> tuple[Stop, ...]:
