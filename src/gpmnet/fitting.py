@@ -24,12 +24,14 @@ from gpmnet.network.build import build_network, edges_alone, joint_findings, sho
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
 from gpmnet.network.queries import neighbor_lists
+from gpmnet.network.relations import relation_note
 from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff
 from gpmnet.table import Table
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
+_FEW_ROWS = 20
 _PHASES = ("load", "test", "groups", "omega")
 
 
@@ -115,7 +117,7 @@ class Outcome:
     cautions : tuple of str
         Solvers that stopped at their caps, a sentence each; none if all converged.
     hidden : str
-        What near-copies may have explained away; empty if nothing.
+        What near-copies and relations between columns may have explained away; empty if nothing.
     """
 
     network: MarkovNetwork
@@ -149,7 +151,7 @@ def fit_table(
         said = cutoff if engine.own_rule is None else None
         if on_edges is not None:
             on_edges(edges_alone(table, found, chosen, said, facts))
-        joint = found.joint(chosen.is_edge)
+        joint, determined = found.joint(chosen.is_edge), found.determined(chosen.is_edge)
         clock.append(time.perf_counter())
         shown = shown_edges(problem.d, chosen, found.strength)
         described = found.describe(chosen.is_edge, shown)
@@ -159,14 +161,22 @@ def fit_table(
     groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
     hidden = group_caution(groups, findings)
     dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-    said_first = (*skipped, *cautions, *([hidden] if hidden else []), *dense)
+    relations = relation_note(table.names, determined)
+    alike = tuple(note for note in (hidden, relations) if note)
+    said_first = (*skipped, *_few_rows(table.n_rows), *cautions, *alike, *dense)
     notes = (*said_first, *([engine.own_rule] if engine.own_rule else []), *found.notes)
     seconds = {phase: round(value, 3) for phase, value in timings.items()}
     facts = replace(facts, seconds=seconds, warnings=notes)
     network, omega = build_network(table, found, chosen, described, shown, said, facts)
     network = replace(network, groups=groups, joint_findings=findings)
     n_iter = max(found.n_iter, described.n_iter)
-    return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "")
+    return Outcome(network, omega, found.learned, timings, n_iter, cautions, "; ".join(alike))
+
+
+def _few_rows(n: int) -> tuple[str, ...]:
+    if n >= _FEW_ROWS:
+        return ()
+    return (f"{n} rows show all but perfect dependence only: that two variables have no edge says nothing",)
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

@@ -202,6 +202,10 @@ class Found(ABC):
         """Return the directed graph behind the edges; an engine that has none returns None."""
         return None
 
+    def determined(self, is_edge: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
+        """Return variables that their neighbors all but determine, each followed by these; none where that is not known."""
+        return ()
+
     def joint(self, is_edge: NDArray[np.bool_]) -> Joint:
         """Return the groups of near-copies and the tests against them; an engine that has none returns an empty one."""
         return Joint()

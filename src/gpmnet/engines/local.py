@@ -34,6 +34,7 @@ from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions
 from gpmnet.selection.apart import Asked
 from gpmnet.selection.joint import JointRule, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
+from gpmnet.selection.say import left_of
 from gpmnet.selection.two_ended import TwoEnded
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
 from gpmnet.testing.clusters import Clusters
@@ -43,6 +44,9 @@ from gpmnet.testing.double_residual import DoubleResidual
 
 _PAIRS = 2048  # tested at a time
 _SMALL = 1 << 15  # values of a table
+_STRONG = 0.7  # strength of an edge of what may be determined
+_EXACT = 0.005  # share of a variable's variance that is left if others determine it, as far as regressions can follow
+_DETERMINED = 0.02  # the same for the others of a relation that is seen once
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,28 @@ class LocalFound(Found):
             self.problem.progress("groups", done, len(hypotheses))
             tests.append(rule(variable, group))
         return Joint(groups, tuple(tests), sum(d - len(group) for group in groups))
+
+    def determined(self, is_edge: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
+        """Return variables of which regressions on their neighbors leave next to nothing, each before these.
+
+        Only a variable with a strong edge is looked at, in tables in which every pair is. Time: a regression each.
+        """
+        neighbors = self._neighbors(is_edge)
+        strong = is_edge & (self.strength > _STRONG)
+        nodes = np.unique(np.concatenate([self.first[strong], self.second[strong]]))
+        most = self.searched.limits.most_members
+        some = [int(v) for v in nodes if len(neighbors[v]) <= most]
+        if not some or not self.searched.apart:
+            return ()
+        width = max(len(neighbors[v]) for v in some)
+        sets = torch.tensor([neighbors[v] + [-1] * (width - len(neighbors[v])) for v in some])
+        device = self.searched.first.device
+        left = left_of(self.searched.test, (torch.tensor(some, device=device),), sets.to(device))[0]
+        closed = [frozenset((v, *neighbors[v])) for v in some]
+        exact = {whole for whole, x in zip(closed, left.tolist(), strict=True) if x < _EXACT}
+        least = [_DETERMINED if whole in exact else _EXACT for whole in closed]
+        found = zip(some, left.tolist(), least, strict=True)
+        return tuple((v, *neighbors[v]) for v, x, most in found if x < most)
 
     def _neighbors(self, is_edge: NDArray[np.bool_]) -> list[list[int]]:
         neighbors: list[list[int]] = [[] for _ in range(self.fitter.features.d)]

@@ -1,4 +1,4 @@
-"""Rows that depend on each other: what the user says of them, and signs of it that a table shows by itself.
+"""Rows that depend on each other, and columns that only number them: what is said of them, and what a table shows by itself.
 
 Every test takes rows for independent draws unless it is told which belong together. A row that is there twice, or a series
 of which each row resembles the one before, says less than it seems to: p-values come out too small, and edges that are none
@@ -148,12 +148,31 @@ def dependence_notes(raw: RawTable, columns: Mapping[int, Column]) -> tuple[str,
     copies, note = _repeated(values)
     kept = np.delete(np.arange(raw.n_rows), copies)[:_MOST_ROWS]  # a copy beside its original is no series
     some = {at: value[kept] for at, value in zip(active[:_MOST_COLUMNS], values, strict=False)}
-    return tuple(said for said in (note, _serial(some, columns)) if said)
+    notes = (_row_numbers(values, [columns[at].name for at in active]), note, _serial(some, columns))
+    return tuple(said for said in notes if said)
 
 
 def _values(raw: RawTable, at: Sequence[int]) -> list[NDArray[Any]]:
     place = {int(where): k for k, where in enumerate(raw.number_at)}
     return [raw.labelled[i].codes if i in raw.labelled else raw.numbers[:, place[i]] for i in at]
+
+
+def _row_numbers(values: list[NDArray[Any]], names: list[str]) -> str:
+    """Return a sentence on columns that hold as many consecutive whole numbers as there are rows, each once."""
+    n, found = len(values[0]), []
+    for value, name in zip(values, names, strict=True):
+        low = value.min() if value.dtype.kind == "f" else np.nan
+        if low == np.floor(low) and value.max() == low + (n - 1):
+            ordered = np.sort(value)
+            if np.array_equal(ordered, ordered[0] + np.arange(n)):
+                found.append(name)
+    if not found:
+        return ""
+    one = len(found) == 1
+    return (
+        f"{quote_all(found)} {'holds' if one else 'hold'} {n:,} consecutive whole numbers, each once: if these are numbers "
+        f'of rows and no ranks, give {"it" if one else "them"} the kind "ignored"'
+    )
 
 
 def _repeated(values: list[NDArray[Any]]) -> tuple[NDArray[np.intp], str]:
@@ -211,7 +230,7 @@ def _serial(values: Mapping[int, NDArray[Any]], columns: Mapping[int, Column]) -
     names = quote_all([columns[at].name for _, at in said], most=3)
     return (
         f"{names} resemble the row before (rank correlation up to {abs(said[0][0]):.2f}): in a series p-values are too "
-        f"small, use blocks of about {rows} rows (groups=Block({rows}), --block-rows {rows}); a table that is only sorted is fine"
+        f"small, use blocks of about {rows} rows (groups=Block({rows}), --block-rows {rows}); a table only sorted is fine"
     )
 
 
@@ -229,7 +248,7 @@ def _sorted_by(values: list[NDArray[Any]]) -> NDArray[np.intp]:
 
 
 def _resemblance(value: NDArray[Any], column: Column, segment: NDArray[np.intp]) -> tuple[float, float]:
-    """Return the correlation of a column with itself one row before inside segments, and its t-value for independent rows."""
+    """Return the correlation of a column with itself one row before inside segments, and the t-value of that."""
     if column.encoding == "codes":
         codes, _ = pd.factorize(value, use_na_sentinel=False)
         codes = np.minimum(codes, 31)  # more levels add nothing to this

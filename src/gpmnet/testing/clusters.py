@@ -17,7 +17,7 @@ F, with as many in the denominator as give its variance relative to its mean tha
 A design effect counts as one at least, so that clusters make no test surer, and where it is below what the
 dependence inside of clusters gives two independent variables,
 
-.. math:: e_{kl} = 1 + \frac{1}{n} \sum_{r \ne s \in g} \operatorname{cor}(f_{rk}, f_{sk}) \operatorname{cor}(h_{rl}, h_{sl}) ,
+.. math:: e_{kl} = 1 + \frac{1}{n} \sum_{r \ne s \in g} \mathrm{cor}(f_{rk}, f_{sk})\, \mathrm{cor}(h_{rl}, h_{sl}) ,
 
 two thirds of it are that (as in `double_residual`: the products of rare levels have a variance of their own only where some
 were seen). The correlations are those of rows that are equally far apart in their cluster. The search, which ranks many

@@ -136,6 +136,10 @@ def _strength(raw: Tensor, psi: Tensor, widths: Tensor, left: Tensor, clusters: 
     # From the strength to Fisher's z.
     rho = value.clamp(max=_LARGEST)
     slope = 1 / (1 - rho.square())
+    # At 1 the slope is infinite: what gives the interval the low end that it has without Fisher's z stands for it.
+    reach = (_QUANTILE * error + excess).clamp(min=1e-12)
+    straight = (torch.atanh(rho) - torch.atanh((rho - reach).clamp(min=0.0))) / reach
+    slope = torch.where(value >= _LARGEST, straight, slope)
     signal = (torch.atanh(rho) / (slope * error).clamp(min=1e-150)).square().clamp(min=1.0)
     return Strength(value, slope * error * (1 + turns / (2 * signal)).sqrt(), slope * excess)
 
