@@ -46,6 +46,7 @@ _PAIRS = 2048  # tested at a time
 _SMALL = 1 << 15  # values of a table
 _STRONG = 0.7  # strength of an edge of what may be determined
 _EXACT = 0.005  # share of a variable's variance that is left if others determine it, as far as regressions can follow
+_RELATED = 5  # neighbors of what is looked at: in many a regression finds a relation that nobody made
 _DETERMINED = 0.02  # the same for the others of a relation that is seen once
 
 
@@ -176,8 +177,7 @@ class LocalFound(Found):
         neighbors = self._neighbors(is_edge)
         strong = is_edge & (self.strength > _STRONG)
         nodes = np.unique(np.concatenate([self.first[strong], self.second[strong]]))
-        most = self.searched.limits.most_members
-        some = [int(v) for v in nodes if len(neighbors[v]) <= most]
+        some = [int(v) for v in nodes if len(neighbors[v]) <= _RELATED]
         if not some or not self.searched.apart:
             return ()
         width = max(len(neighbors[v]) for v in some)
