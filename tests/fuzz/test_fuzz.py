@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
-import run
 import fuzz_targets as targets
+import fuzzing as run
 
 from gpmnet import GPM, Block
 from gpmnet.errors import GpmnetError
