@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpmnet.estimator import GPM, fit
     from gpmnet.network import MarkovNetwork
+    from gpmnet.table import Block
     from gpmnet.testing.ci import CITest, ci_test
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["GPM", "CITest", "MarkovNetwork", "__version__", "ci_test", "fit"]
+__all__ = ["GPM", "Block", "CITest", "MarkovNetwork", "__version__", "ci_test", "fit"]
 
 _HOME = {
     "GPM": "gpmnet.estimator",
     "fit": "gpmnet.estimator",
     "MarkovNetwork": "gpmnet.network",
+    "Block": "gpmnet.table",
     "CITest": "gpmnet.testing.ci",
     "ci_test": "gpmnet.testing.ci",
 }

@@ -60,6 +60,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         it; 0 is no dependence at all. With many rows every pair depends a little: this keeps the graph sparse.
     missing : {"error", "drop"} or MissingPolicy
         What happens to rows with missing values.
+    groups : str, array of shape (n,), Block or None
+        Of the local engine: which rows belong together and may depend on each other, the others being independent. The name
+        of a column, which is then no variable; a value for each row; or ``Block(20)``, blocks of so many consecutive rows of
+        a series. Standard errors and p-values are those of sums over groups; near-copies are not tested jointly.
     forbid, require : sequence of (name, name), optional
         Pairs that are never edges, and are never tested; pairs that always are.
     arrows : sequence of (cause, effect), optional
@@ -144,6 +148,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         threshold: float | None = None,
         min_strength: float = 0.0,
         missing: Any = "error",
+        groups: Any = None,
         forbid: Sequence[tuple[str, str]] | None = None,
         require: Sequence[tuple[str, str]] | None = None,
         arrows: Sequence[tuple[str, str]] | None = None,
@@ -163,6 +168,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.threshold = threshold
         self.min_strength = min_strength
         self.missing = missing
+        self.groups = groups
         self.forbid = forbid
         self.require = require
         self.arrows = arrows
@@ -214,7 +220,11 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         begun = time.perf_counter()
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
-        table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
+        if isinstance(X, Table) and self.groups is not None:
+            raise InputError("groups are said when a Table is loaded; give them to load_table")
+        if not isinstance(X, Table):
+            X = load_table(X, kinds=kinds, missing=self.missing, groups=self.groups)
+        table: Table = X
         shelf = shelf_of(resume)
         outcome = fit_table(
             plan,
@@ -316,7 +326,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def _settings(self, engine: Engine) -> dict[str, Any]:
         """Return what repeats the fit: the parameters, and the parts as the engine has them."""
-        plain = {k: v for k, v in self.get_params(deep=False).items() if k not in _PARTS}
+        # Groups may be as many values as rows: the table says in words what they are.
+        plain = {k: v for k, v in self.get_params(deep=False).items() if k not in (*_PARTS, "groups")}
         return plain | (engine.get_params(deep=False) if isinstance(self.engine, str) else {})
 
     def _store(self, by_engine: Mapping[str, Any], **learned: Any) -> None:

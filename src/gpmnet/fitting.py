@@ -27,6 +27,7 @@ from gpmnet.network.build import build_network, edges_alone, joint_findings, sho
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
 from gpmnet.network.queries import neighbor_lists
+from gpmnet.network.relations import relation_note
 from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff
@@ -34,6 +35,7 @@ from gpmnet.table import Table
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
 _MORE_HALVINGS = 2  # of blocks, when a GPU's memory ran out
+_FEW_ROWS = 20
 _PHASES = ("load", "test", "groups", "omega")
 
 
@@ -81,10 +83,16 @@ class Plan:
             a, b = (table.names[at] for at in min(both))
             raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
         encoded, skipped = looked_at(table, self.engine, self.seed)
+        clusters = None
+        if table.groups is not None:
+            if not self.engine.takes_clusters:
+                raise InputError("groups of rows mean something to the local engine only; use engine='local'")
+            clusters = table.groups.codes[encoded.rows]
+            skipped = (*skipped, table.groups.note)
         tiers = position_tiers(names, self.tiers, twins)
         alpha = self.cutoff.value if self.cutoff.of == "p" else 0.0
         return Problem(
-            encoded, forbidden, required, known[2], tiers, alpha, self.seed, self.device, progress
+            encoded, forbidden, required, known[2], tiers, alpha, clusters, self.seed, self.device, progress
         ), skipped
 
     def key(self, table: Table, halvings: int = 0) -> str:
@@ -96,13 +104,15 @@ class Plan:
             (field.name, getattr(self, field.name)) for field in fields(self) if field.name != "settings"
         ]
         said = [_versions(), platform.python_version(), platform.machine(), asked, halvings, table.schema]
-        return digest(said, [table.numbers, table.codes, table.fine_codes])
+        clusters = [] if table.groups is None else [table.groups.codes]
+        return digest(said, [table.numbers, table.codes, table.fine_codes, *clusters])
 
     def facts(self, table: Table, origin: Origin | None) -> Facts:
         """Return what is known of a run before it begins."""
+        said = {} if table.groups is None else {"groups": table.groups.said}
         return Facts(
             schema=table.schema,
-            settings=dict(self.settings),
+            settings=dict(self.settings) | said,
             seed=self.seed,
             versions=_versions(),
             python=platform.python_version(),
@@ -126,7 +136,7 @@ class Outcome:
     cautions : tuple of str
         Solvers that stopped at their caps, a sentence each; none if all converged.
     hidden : str
-        What near-copies may have explained away; empty if nothing.
+        What near-copies and relations between columns may have explained away; empty if nothing.
     """
 
     network: MarkovNetwork
@@ -217,7 +227,7 @@ class _Fit:
         said = cutoff if engine.own_rule is None else None
         if self.on_edges is not None:
             self.on_edges(edges_alone(table, found, chosen, said, facts))
-        joint = found.joint(chosen.is_edge)
+        joint, determined = found.joint(chosen.is_edge), found.determined(chosen.is_edge)
         clock.append(time.perf_counter())
         shown = shown_edges(problem.d, chosen, found.strength)
         described = found.describe(chosen.is_edge, shown)
@@ -227,18 +237,26 @@ class _Fit:
         groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
         hidden = group_caution(groups, findings)
         dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-        said_first = (*self.said, *skipped, *cautions, *([hidden] if hidden else []), *dense)
+        relations = relation_note(table.names, determined)
+        alike = tuple(note for note in (hidden, relations) if note)
+        said_first = (*self.said, *skipped, *_few_rows(table.n_rows), *cautions, *alike, *dense)
         notes = (*said_first, *([engine.own_rule] if engine.own_rule else []), *found.notes)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
         facts = replace(facts, seconds=seconds, warnings=notes)
         network, omega = build_network(table, found, chosen, described, shown, said, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         n_iter = max(found.n_iter, described.n_iter)
-        return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "")
+        return Outcome(network, omega, found.learned, timings, n_iter, cautions, "; ".join(alike))
 
 
 def _versions() -> dict[str, str]:
     return {"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}}
+
+
+def _few_rows(n: int) -> tuple[str, ...]:
+    if n >= _FEW_ROWS:
+        return ()
+    return (f"{n} rows show all but perfect dependence only: that two variables have no edge says nothing",)
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

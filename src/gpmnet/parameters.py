@@ -22,7 +22,7 @@ def share(name: str, value: Any) -> float:
     >>> share("fdr", np.float32(0.5))
     0.5
     """
-    if not isinstance(value, Real) or not 0 < float(value) < 1:
+    if not isinstance(value, Real) or not 0 < _float(value) < 1:
         raise InputError(f"{name} must be between 0 and 1; got {quote(value)}")
     return float(value)
 
@@ -33,9 +33,16 @@ def least_strength(value: Any) -> float:
     >>> least_strength(np.float32(0.5))
     0.5
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= _float(value) < 1:
         raise InputError(f"min_strength must be a number from 0 to below 1; got {quote(value)}")
     return float(value)
+
+
+def _float(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of any size
+        return np.inf
 
 
 def check_device(device: Any) -> None:

@@ -58,6 +58,17 @@ def fit(
     device: Device = "cpu",
     seed: Seed = 0,
     missing: Annotated[str, typer.Option(help="error, or drop rows with missing values.")] = "error",
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows with the same value here belong together and may depend on each other; the column is no variable.",
+        ),
+    ] = None,
+    block_rows: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The rows are a series: blocks of so many belong together."),
+    ] = None,
     forbid: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV with two columns: pairs that are never edges.")
     ] = None,
@@ -112,14 +123,17 @@ def fit(
     open_report: OpenReport = False,
 ) -> None:
     """Learn the Markov network of a table: edges, an interactive report, and all that repeats the run."""
-    from gpmnet.table import load_table
+    from gpmnet.table import Block, load_table
 
+    if groups is not None and block_rows is not None:
+        raise InputError("--groups and --block-rows both say which rows belong together; give one of them")
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
     _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
-    loaded = load_table(table, missing=missing, **reading.arguments())
+    together = groups if block_rows is None else Block(block_rows)
+    loaded = load_table(table, missing=missing, groups=together, **reading.arguments())
     settings = {
         "engine": engine,
         "fdr": fdr,

@@ -77,6 +77,10 @@ def _probability(value: float) -> str:
     return "" if math.isnan(value) else probability(value).removeprefix("= ")
 
 
+def _why_left_out(column: Column) -> str:
+    return "; ".join((column.why, *column.notes))
+
+
 def _joined(row: Any) -> str:
     """Return what stands between the ends of an edge: an arrow where one is compelled, dots between co-parents."""
     if getattr(row, "kind", "") == "co-parents":
@@ -112,6 +116,11 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
         listed = ", ".join(short(name, 40) for name in alone[:10])
         rest = f" and {len(alone) - 10:,} more" if len(alone) > 10 else ""
         out.print(Text(f"without an edge: {listed}{rest}"))
+    ignored = [column for column in schema if column.kind == "ignored"]
+    for column in ignored[:_MOST_WARNINGS]:
+        out.print(Text(f"left out: {short(column.name, 40)} ({short(_why_left_out(column), 160)})"))
+    if len(ignored) > _MOST_WARNINGS:
+        out.print(Text(f"… and {len(ignored) - _MOST_WARNINGS:,} more columns; gpmnet describe says why"))
     for finding in network.joint_findings[:_MOST_WARNINGS]:
         out.print(Text(short(finding.text, 300)))
     if len(network.joint_findings) > _MOST_WARNINGS:

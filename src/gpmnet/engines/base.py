@@ -45,6 +45,8 @@ class Problem:
         Tier of each variable, for those engines: nothing in a later one is a cause of anything in an earlier one.
     alpha : float
         P-value up to which a pair may become an edge whatever the others are: such pairs need the full test.
+    clusters : ndarray of int, shape (n,), optional
+        Cluster of each row: rows of one may depend on each other. For engines that take them.
     seed : int
     device : str
     progress : Progress
@@ -58,6 +60,7 @@ class Problem:
     arrows: NDArray[np.intp] = field(default_factory=no_pairs)
     tiers: tuple[int | None, ...] | None = None
     alpha: float = 0.0
+    clusters: NDArray[np.integer] | None = None
     seed: int = 0
     device: str = "cpu"
     progress: Progress = silent
@@ -203,6 +206,10 @@ class Found(ABC):
         """Return the directed graph behind the edges; an engine that has none returns None."""
         return None
 
+    def determined(self, is_edge: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
+        """Return variables that their neighbors all but determine, each followed by these; none where that is not known."""
+        return ()
+
     def joint(self, is_edge: NDArray[np.bool_]) -> Joint:
         """Return the groups of near-copies and the tests against them; an engine that has none returns an empty one."""
         return Joint()
@@ -217,6 +224,9 @@ class Engine(Part, ABC):
 
     takes_directions: ClassVar[bool] = False
     """Whether known arrows and tiers mean something to it."""
+
+    takes_clusters: ClassVar[bool] = False
+    """Whether it knows what to do with rows that depend on each other."""
 
     @property
     def own_rule(self) -> str | None:

@@ -42,7 +42,10 @@ ORDINAL_VALUES = 20
 MAX_LEVELS = 20
 MIN_ROWS_PER_LEVEL = 5
 FINE_LEVELS = 128
-_ID_NAME = re.compile(r"(?i:^(?:.*[\s_.-])?(?:id|uuid|guid|rowid)$|^(?:row|index|unnamed: 0)$)|[a-z]I[Dd]$")
+_ID_NAME = re.compile(
+    r"(?i:^(?:.*[\s_.-])?(?:id|uuid|guid|rowid)$|^(?:index|unnamed: 0)$"
+    r"|^row(?:[\s_.-]?(?:names?|numbers?|num|no|nr|index))?$)|[a-z]I[Dd]$"
+)
 _SENTENCE = re.compile(r"(?:\S+\s+){3,}\S*[.!?]")
 _LARGEST_EXACT = 2.0**53  # beyond it, not every whole number is a float
 

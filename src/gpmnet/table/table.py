@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpmnet.errors import InputError, one_line, quote
 from gpmnet.parts import resolve
+from gpmnet.table.dependence import Grouping, dependence_notes, grouping
 from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
 from gpmnet.table.encode import Encoded, break_ties, ranks_and_ties, row_order, values_at_scores
 from gpmnet.table.frames import from_array, from_frame, is_frame
@@ -46,12 +47,15 @@ class Table:
     codes : ndarray of int16, shape (n, number of discrete variables)
     fine_codes : ndarray of int16, shape (n, number of discrete variables)
         The same before levels were pooled: what tests are given. As codes where none were.
+    groups : Grouping or None
+        Which rows belong together, where that was said.
     """
 
     schema: Schema
     numbers: NDArray[np.floating]
     codes: NDArray[np.int16]
     fine_codes: NDArray[np.int16]
+    groups: Grouping | None = None
 
     def __post_init__(self) -> None:
         for name in ("numbers", "codes", "fine_codes"):
@@ -145,6 +149,7 @@ def load_table(
     missing: str | MissingPolicy = "error",
     names: Sequence[object] | None = None,
     na: str | Sequence[str] = (),
+    groups: Any = None,
     **reading: Any,
 ) -> Table:
     """Return the `Table` of a file, a data frame or an array.
@@ -161,6 +166,9 @@ def load_table(
         Column names of an array.
     na : str or sequence of str
         Spellings that mean "missing" in every column, beside the empty cell.
+    groups : str, array of shape (n,) or Block, optional
+        Which rows belong together and may depend on each other: a column, which is then no variable; a value for each
+        row; or blocks of consecutive rows of a series.
     **reading
         How to read a file: separator, encoding, header, transpose, sheet, max_gb, max_columns; see
         `gpmnet.table.reading.Reading`.
@@ -172,12 +180,15 @@ def load_table(
     Table(12 rows, 2 variables: 1 continuous, 1 discrete)
     """
     if isinstance(source, Table):
-        if kinds or na or names is not None or reading:
+        if kinds or na or names is not None or groups is not None or reading:
             raise InputError("kinds, names and the like must be given when the table is first loaded")
         return source
     policy = resolve("missing", missing, MISSING, MissingPolicy)
     raw = load_raw(source, names=names, na=na, **reading)
     decided = _decided(kinds, raw)
+    together = None if groups is None else grouping(groups, raw)
+    if isinstance(groups, str):
+        decided[groups] = Decided("ignored", "says which rows belong together")
     schema, coded, positions = _understand(raw, decided)
     rows = policy.rows(raw, schema)
     if len(rows) < raw.n_rows:
@@ -189,7 +200,9 @@ def load_table(
         left_out = [c for c in schema.columns if not c.active][:5]
         reasons = "; ".join(f"{quote(c.name)}: {_why_left_out(c)}" for c in left_out)
         raise InputError(f"fewer than two usable columns remain ({reasons})")
-    return _build(raw, schema, coded, positions)
+    if together is None:
+        return _build(raw, _with_signs(raw, schema), coded, positions)
+    return replace(_build(raw, schema, coded, positions), groups=together.take(rows).checked())
 
 
 def _why_left_out(column: Column) -> str:
@@ -199,7 +212,13 @@ def _why_left_out(column: Column) -> str:
 def describe(source: Any, *, kinds: Mapping[Any, str] | None = None, **options: Any) -> Schema:
     """Return what each column would be taken for, gaps and all."""
     raw = load_raw(source, **options)
-    return _understand(raw, _decided(kinds, raw))[0]
+    return _with_signs(raw, _understand(raw, _decided(kinds, raw))[0])
+
+
+def _with_signs(raw: RawTable, schema: Schema) -> Schema:
+    """Return the schema with what its rows show of depending on each other."""
+    notes = dependence_notes(raw, dict(enumerate(schema.columns)))
+    return replace(schema, warnings=(*schema.warnings, *notes)) if notes else schema
 
 
 def load_raw(

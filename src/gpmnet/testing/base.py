@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -105,6 +105,9 @@ class ConditionalTest(Part, ABC):
 
     A frozen dataclass of its settings; the rows come with `Designs`, where sets are (B, s) positions, -1 pads.
     """
+
+    takes_clusters: ClassVar[bool] = False
+    """Whether its p-values hold for rows in clusters (`Designs.clusters`)."""
 
     @abstractmethod
     def pairs(self, designs: Designs, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
