@@ -46,6 +46,10 @@ class CollinearWarning(UserWarning):
     """Columns are so alike that what they say together shows in no single pair; the message names them."""
 
 
+class GapWarning(UserWarning):
+    """Too few rows have both variables of a pair for a test; the message names them."""
+
+
 def quote(name: object, width: int = 60) -> str:
     r"""Return a name from the data as one short, printable, quoted piece of a message.
 

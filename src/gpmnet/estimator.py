@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Engine
-from gpmnet.errors import CollinearWarning, InputError, quote
+from gpmnet.errors import CollinearWarning, GapWarning, InputError, quote
 from gpmnet.fitting import Plan, fit_table
 from gpmnet.network import MarkovNetwork, Origin
 from gpmnet.parallel import check_n_jobs
@@ -54,8 +54,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     min_strength : float
         The hypothesis that an edge must refute becomes "the strength is at most this", and p- and q-values are for
         it; 0 is no dependence at all. With many rows every pair depends a little: this keeps the graph sparse.
-    missing : {"error", "drop"} or MissingPolicy
-        What happens to rows with missing values.
+    missing : {"error", "drop", "impute", "available", "level"} or MissingPolicy
+        What happens to missing values: they are refused, or rows with them left out; several complete draws are fitted and
+        their answers pooled; every test uses the rows that have what it needs (local engine); or missing is a level of
+        discrete columns. A key of `gpmnet.table.MISSING`; see "Missing values" in the documentation.
     forbid, require : sequence of (name, name), optional
         Pairs that are never edges, and are never tested; pairs that always are.
     arrows : sequence of (cause, effect), optional
@@ -217,6 +219,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             warnings.warn("; ".join(outcome.cautions), ConvergenceWarning, stacklevel=2)
         if outcome.hidden:
             warnings.warn(outcome.hidden, CollinearWarning, stacklevel=2)
+        if outcome.untested:
+            warnings.warn(outcome.untested, GapWarning, stacklevel=2)
         return self
 
     def set_params(self, **params: Any) -> GPM:

@@ -15,9 +15,11 @@ from scipy import sparse
 
 from gpmnet import __version__
 from gpmnet.directed.knowledge import position_pairs, position_tiers
-from gpmnet.engines.base import Engine, Found, Problem, check_fits, looked_at
+from gpmnet.engines.base import Engine, Found, Problem, check_fits, check_gaps, looked_at
 from gpmnet.engines.decide import cautions_of, decide
+from gpmnet.engines.pooled import pooled
 from gpmnet.errors import InputError, quote
+from gpmnet.imputing import complete_tables, gap_notes, rarely_together
 from gpmnet.memory import refusals_told
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
@@ -109,6 +111,8 @@ class Outcome:
         Solvers that stopped at their caps, a sentence each; none if all converged.
     hidden : str
         What near-copies may have explained away; empty if nothing.
+    untested : str
+        Pairs that too few rows have both of; empty if there are none.
     """
 
     network: MarkovNetwork
@@ -118,6 +122,7 @@ class Outcome:
     n_iter: int
     cautions: tuple[str, ...]
     hidden: str
+    untested: str
 
 
 def fit_table(
@@ -132,11 +137,14 @@ def fit_table(
     """Return what the plan's engine learns from a table; `begun` is when its loading did, by `time.perf_counter`."""
     engine, cutoff, clock = plan.engine, plan.cutoff, [begun]
     check_fits(engine, table, plan.device)
-    problem, skipped = plan.problem(table, progress)
+    check_gaps(engine, table)
+    draws = complete_tables(table, plan.seed, progress)
+    problems, skipped = zip(*(plan.problem(draw, progress) for draw in draws), strict=True)
+    problem = problems[0]
     facts = plan.facts(table, origin)
     clock.append(time.perf_counter())
     with refusals_told(), limited_threads(plan.n_jobs):
-        found = engine.fit(problem)
+        found = pooled([engine.fit(one) for one in problems], table)
         clock.append(time.perf_counter())
         chosen = decide(found, problem, cutoff)
         said = cutoff if engine.own_rule is None else None
@@ -152,14 +160,14 @@ def fit_table(
     groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
     hidden = group_caution(groups, findings)
     dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-    said_first = (*skipped, *cautions, *([hidden] if hidden else []), *dense)
+    said_first = (*gap_notes(table), *skipped[0], *cautions, *([hidden] if hidden else []), *dense)
     notes = (*said_first, *([engine.own_rule] if engine.own_rule else []), *found.notes)
     seconds = {phase: round(value, 3) for phase, value in timings.items()}
     facts = replace(facts, seconds=seconds, warnings=notes)
     network, omega = build_network(table, found, chosen, described, shown, said, facts)
     network = replace(network, groups=groups, joint_findings=findings)
     n_iter = max(found.n_iter, described.n_iter)
-    return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "")
+    return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "", rarely_together(table))
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

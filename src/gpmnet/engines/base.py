@@ -150,6 +150,8 @@ class Found(ABC):
         How much of atanh(strength) may be that it is the largest of several; 0 where it is not.
     sign : ndarray
         -1, 0 (no single sign) or 1.
+    n_rows : ndarray
+        How many rows each rests on.
     n_iter : int
         Rounds of the slowest of the engine's solvers that count them.
     stops : tuple of Stop
@@ -165,6 +167,7 @@ class Found(ABC):
     strength_error: NDArray[np.float64]
     strength_excess: NDArray[np.float64]
     sign: NDArray[np.float64]
+    n_rows: NDArray[np.float64]
     n_iter: int
     stops: tuple[Stop, ...]
     learned: Mapping[str, Any]
@@ -213,6 +216,8 @@ class Engine(Part, ABC):
 
     takes_directions: ClassVar[bool] = False
     """Whether known arrows and tiers mean something to it."""
+    leaves_out_gaps: ClassVar[bool] = False
+    """Whether each of its tests can do without the rows in which a value was not observed (`Encoded.observed`)."""
 
     @property
     def own_rule(self) -> str | None:
@@ -240,16 +245,20 @@ class Engine(Part, ABC):
 
 
 def check_fits(engine: Engine, table: Table, device: str) -> None:
-    """Raise if a fit of a table needs more memory than is free, saying how many of its variables would fit."""
+    """Raise if a fit of a table needs more memory than is free, saying how many of its variables would fit.
+
+    Of a table that is completed several times, all fits are held at once.
+    """
     n, levels = table.n_rows, table.n_levels
-    needed = engine.memory(n, levels)
+    times = table.filling.n_draws if table.filling is not None and table.has_gaps else 1
+    needed = times * engine.memory(n, levels)
     free = available_bytes(device)
     if needed <= free:
         return
     fits, too_many = 0, len(levels)
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
-        fits, too_many = (middle, too_many) if engine.memory(n, levels[:middle]) <= free else (fits, middle)
+        fits, too_many = (middle, too_many) if times * engine.memory(n, levels[:middle]) <= free else (fits, middle)
     raise InputError(
         f"this needs about {needed / 1e9:.1f} GB of memory on {device} and {free / 1e9:.1f} GB are free; "
         f"about {fits:,} of these {len(levels):,} variables would fit"
@@ -264,3 +273,13 @@ def looked_at(table: Table, engine: Engine, seed: int) -> tuple[Encoded, tuple[s
         return encoded, ()
     note = f"edges rest on {most:,} of {n:,} rows, drawn at random; most_rows=None in the engine's LocalOptions takes all"
     return encoded.take(np.sort(np.random.default_rng(seed).choice(n, most, replace=False))), (note,)
+
+
+def check_gaps(engine: Engine, table: Table) -> None:
+    """Raise if a table's gaps are to be left out test by test, and an engine cannot do that."""
+    if table.has_gaps and table.filling is not None and table.filling.observed_only and not engine.leaves_out_gaps:
+        name = type(engine).__name__
+        raise InputError(
+            f'missing="available" needs tests that leave out single rows, which {name} does not have; '
+            'missing="impute" (--missing impute) works with every engine'
+        )

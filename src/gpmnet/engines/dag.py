@@ -154,6 +154,7 @@ class DagEngine(Engine):
             tests.strength_error.cpu().numpy(),
             tests.strength_excess.cpu().numpy(),
             tests.sign.cpu().numpy(),
+            tests.n_rows.cpu().numpy(),
             n_iter=found.sweeps,
             stops=(),
             learned={"dag": graph},

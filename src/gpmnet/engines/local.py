@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -34,6 +35,7 @@ from gpmnet.selection.apart import Asked
 from gpmnet.selection.joint import JointRule, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.two_ended import TwoEnded
+from gpmnet.testing.available import AvailableTest
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
 from gpmnet.testing.design import Designs
 from gpmnet.testing.design_options import DesignOptions
@@ -208,6 +210,8 @@ class LocalEngine(Engine):
     options : LocalOptions
     """
 
+    leaves_out_gaps: ClassVar[bool] = True
+
     options: LocalOptions = field(default_factory=LocalOptions)
 
     def __post_init__(self) -> None:
@@ -246,6 +250,7 @@ class LocalEngine(Engine):
             tests.strength_error.cpu().numpy(),
             tests.strength_excess.cpu().numpy(),
             tests.sign.cpu().numpy(),
+            tests.n_rows.cpu().numpy(),
             n_iter=searched.n_rounds,
             stops=searched.stops,
             learned={},
@@ -263,7 +268,10 @@ class LocalEngine(Engine):
         functions = o.functions[: max(1, problem.n - 2)]  # no more than the rows can tell apart
         dtype = torch.float64 if small else torch.float32
         features = build_features(problem.encoded, functions, problem.device, dtype)
-        test = BoundTest(o.test, Designs(features, o.design).tabulated())
+        designs = Designs(features, o.design).tabulated()
+        test = BoundTest(o.test, designs)
+        if problem.encoded.observed is not None:
+            test = AvailableTest(o.test, designs, problem.encoded, functions)
         most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)

@@ -1,15 +1,32 @@
 """Any table in, typed columns out: what each column was taken for, why, and how it reaches the engines."""
 
 from gpmnet.table.encode import Encoded, centred_indicators, normal_scores
-from gpmnet.table.missing import MISSING, DropRows, MissingPolicy, RefuseGaps
+from gpmnet.table.missing import (
+    LEAST_TOGETHER,
+    MISSING,
+    Admitted,
+    AvailableRows,
+    DropRows,
+    Filling,
+    Impute,
+    MissingLevel,
+    MissingPolicy,
+    RefuseGaps,
+)
 from gpmnet.table.schema import Column, Schema
 from gpmnet.table.table import Table, describe, load_table
 
 __all__ = [
+    "LEAST_TOGETHER",
     "MISSING",
+    "Admitted",
+    "AvailableRows",
     "Column",
     "DropRows",
     "Encoded",
+    "Filling",
+    "Impute",
+    "MissingLevel",
     "MissingPolicy",
     "RefuseGaps",
     "Schema",
