@@ -277,7 +277,7 @@ def looked_at(table: Table, engine: Engine, seed: int) -> tuple[Encoded, tuple[s
 
 def check_gaps(engine: Engine, table: Table) -> None:
     """Raise if a table's gaps are to be left out test by test, and an engine cannot do that."""
-    if table.has_gaps and table.filling is not None and table.filling.observed_only and not engine.leaves_out_gaps:
+    if table.has_gaps and table.filling is not None and table.filling.needs == "set" and not engine.leaves_out_gaps:
         name = type(engine).__name__
         raise InputError(
             f'missing="available" needs tests that leave out single rows, which {name} does not have; '

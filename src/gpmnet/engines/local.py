@@ -35,7 +35,7 @@ from gpmnet.selection.apart import Asked
 from gpmnet.selection.joint import JointRule, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.two_ended import TwoEnded
-from gpmnet.testing.available import AvailableTest
+from gpmnet.testing.available import bound
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
 from gpmnet.testing.design import Designs
 from gpmnet.testing.design_options import DesignOptions
@@ -268,10 +268,7 @@ class LocalEngine(Engine):
         functions = o.functions[: max(1, problem.n - 2)]  # no more than the rows can tell apart
         dtype = torch.float64 if small else torch.float32
         features = build_features(problem.encoded, functions, problem.device, dtype)
-        designs = Designs(features, o.design).tabulated()
-        test = BoundTest(o.test, designs)
-        if problem.encoded.observed is not None:
-            test = AvailableTest(o.test, designs, problem.encoded, functions)
+        test = bound(o.test, Designs(features, o.design).tabulated(), problem.encoded, functions)
         most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)

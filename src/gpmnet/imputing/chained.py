@@ -52,7 +52,8 @@ def complete_tables(table: Table, seed: int, progress: Progress = silent) -> tup
     for number in range(filling.n_draws):
         progress("draws", number, filling.n_draws)
         donors = _Chain(variables, np.random.default_rng([seed, number])).run(filling.sweeps)
-        draws.append(_filled(table, variables, donors, rows))
+        drawn = _filled(table, variables, donors, rows)
+        draws.append(replace(drawn, observed=~table.gaps, needs=filling.needs))
     progress("draws", filling.n_draws, filling.n_draws)
     return tuple(draws)
 
@@ -206,5 +207,4 @@ def _filled(
         else:
             k = variable.at - 1 - place[variable.at]
             numbers[to, k] = numbers[of, k]
-    observed = ~table.gaps if table.filling is not None and table.filling.observed_only else None
-    return replace(table, numbers=numbers, codes=codes, fine_codes=fine, filling=None, observed=observed)
+    return replace(table, numbers=numbers, codes=codes, fine_codes=fine, filling=None)

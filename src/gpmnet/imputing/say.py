@@ -49,15 +49,15 @@ def gap_notes(table: Table) -> tuple[str, ...]:
         f"{lacking:,} values ({lacking / gaps.size:.1%}) of {columns:,} column{'s' * (columns > 1)} are missing, and "
         f"{complete:,} of {table.n_rows:,} rows are complete"
     )
-    if filling.observed_only:
+    if filling.needs == "set":
         done = (
             "every test uses the rows that have both variables and the whole set that it is given, n_rows of an edge are "
             "those of the test that decides; Omega and shapes come from one complete draw"
         )
     else:
         done = (
-            f"{filling.n_draws} complete draws were fitted and their answers pooled; n_rows of an edge are the rows that "
-            "have both variables"
+            f"{filling.n_draws} complete draws were fitted and their answers pooled; a test uses the rows that have both "
+            "variables, n_rows of an edge"
         )
     rare = rarely_together(table)
     return (f"{said}; {done}", *([rare] if rare else []))

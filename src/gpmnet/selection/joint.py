@@ -95,9 +95,8 @@ class JointRule:
 
     def _given(self, variable: int, group: Tensor, given: Tensor) -> GroupTest:
         # Of a table with gaps only some rows have all of these, and a variable may be constant in them.
-        designs, at = self.test.about(torch.cat([group.new_tensor([variable]), group, given]))
-        own, members, inside = torch.split(at, [1, len(group), len(given)])
-        members = members[members >= 0]
+        designs, ends, inside = self.test.about(torch.cat([group.new_tensor([variable]), group]), given)
+        own, members = ends[0], ends[1:][ends[1:] >= 0]
         if own < 0 or not len(members):
             return GroupTest(0.0, 0.0, 0.0)
         return against_group(designs, int(own), members, inside[inside >= 0])

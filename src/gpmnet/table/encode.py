@@ -19,11 +19,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+Needs: TypeAlias = Literal["pair", "set"]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -49,7 +51,9 @@ class Encoded:
     rows : ndarray of int, shape (n,)
         Which row of the table each one is.
     observed : ndarray of bool, shape (n, d), or None
-        Which values were observed; None for all. The others are a draw, good for a search but not for a test.
+        Which values were observed; None for all. The others are a draw.
+    needs : {"pair", "set"}
+        What the rows of a test must have observed; see `gpmnet.table.missing.Filling`.
     """
 
     names: tuple[str, ...]
@@ -62,6 +66,7 @@ class Encoded:
     groups: NDArray[np.int32]
     rows: NDArray[np.intp]
     observed: NDArray[np.bool_] | None = None
+    needs: Needs = "set"
 
     @property
     def n_rows(self) -> int:

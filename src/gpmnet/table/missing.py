@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gpmnet.checks import check_number, check_type
 from gpmnet.errors import InputError, quote, quote_all
 from gpmnet.parts import Part
+from gpmnet.table.encode import Needs
 from gpmnet.table.gaps import (
     complete_rows,
     drawn_values,
@@ -61,13 +62,13 @@ class Filling:
         Complete tables that are drawn and fitted.
     sweeps : int
         Times that every column is drawn anew, given the others, before a table counts.
-    observed_only : bool
-        Whether a test uses only the rows that have both variables and the whole set.
+    needs : {"pair", "set"}
+        What the rows of a test must have: both variables, or also the whole set that it is given. Elsewhere the draw stands.
     """
 
     n_draws: int
     sweeps: int
-    observed_only: bool
+    needs: Needs
 
 
 class MissingPolicy(Part, ABC):
@@ -184,7 +185,7 @@ class AvailableRows(MissingPolicy):
     @property
     def filling(self) -> Filling:
         """One draw, to search in."""
-        return Filling(1, self.sweeps, observed_only=True)
+        return Filling(1, self.sweeps, "set")
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ class Impute(MissingPolicy):
     @property
     def filling(self) -> Filling:
         """Several draws."""
-        return Filling(self.n_draws, self.sweeps, observed_only=False)
+        return Filling(self.n_draws, self.sweeps, "pair")
 
 
 MISSING: dict[str, MissingPolicy] = {

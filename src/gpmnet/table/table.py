@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from gpmnet.errors import InputError, one_line, quote, quote_all
 from gpmnet.parts import resolve
 from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
-from gpmnet.table.encode import Encoded, break_ties, ranks_and_ties, row_order, values_at_scores
+from gpmnet.table.encode import Encoded, Needs, break_ties, ranks_and_ties, row_order, values_at_scores
 from gpmnet.table.frames import from_array, from_frame, is_frame
+from gpmnet.table.gaps import says_what_helps
 from gpmnet.table.infer import (
     Coded,
     Decided,
@@ -49,7 +50,9 @@ class Table:
     filling : Filling or None
         How gaps (NaN among the numbers, -1 among the codes) are filled in before the table is fitted.
     observed : ndarray of bool, shape (n, d), or None
-        Which values of a completed table were there before; None where all were, or where that does not matter any more.
+        Which values of a completed table were there before; None where all were.
+    needs : {"pair", "set"}
+        What the rows of a test must have observed.
     """
 
     schema: Schema
@@ -58,6 +61,7 @@ class Table:
     fine_codes: NDArray[np.int16]
     filling: Filling | None = None
     observed: NDArray[np.bool_] | None = None
+    needs: Needs = "set"
 
     def __post_init__(self) -> None:
         for name in ("numbers", "codes", "fine_codes"):
@@ -141,6 +145,7 @@ class Table:
             groups=np.asfortranarray(groups),
             rows=rows,
             observed=None if self.observed is None else self.observed[rows],
+            needs=self.needs,
         )
 
     def decode(self, name: str, encoded: ArrayLike) -> NDArray[Any]:
@@ -229,9 +234,12 @@ def _why_left_out(column: Column) -> str:
 
 
 def describe(source: Any, *, kinds: Mapping[Any, str] | None = None, **options: Any) -> Schema:
-    """Return what each column would be taken for, gaps and all."""
+    """Return what each column would be taken for, gaps and all; its warnings say what would help against these."""
     raw = load_raw(source, **options)
-    return _understand(raw, _decided(kinds, raw))[0]
+    schema = _understand(raw, _decided(kinds, raw))[0]
+    if not any(column.n_missing for column in schema.active):
+        return schema
+    return replace(schema, warnings=(*schema.warnings, f"missing values: {says_what_helps(raw, schema)}"))
 
 
 def load_raw(

@@ -1,8 +1,10 @@
-"""Tests of a table with gaps: each uses the rows that have both variables and the whole set.
+"""Tests of a completed table: each uses the rows in which both variables, or also the whole set, were observed.
 
 The rows of a test are looked at as a table of their own: ranks, functions and regressions are those of these rows, so that
-the answer is that of the same test on the complete rows of these few columns. Tests that share their rows, since they share
-the columns with gaps, share that table. The search, which needs an order and not a p-value, uses a completed table.
+the answer is that of the same test on these rows of these few columns. Tests that share their rows, since they share the
+columns with gaps, share that table. What was drawn for a gap in one of the two variables says nothing about their dependence
+and is left out even where a set may have gaps (von Hippel 2007). The search, which needs an order and not a p-value, uses
+all rows.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ from torch import Tensor
 from gpmnet.columns.features import build_features
 from gpmnet.columns.functions import Family
 from gpmnet.table import LEAST_TOGETHER, Encoded
-from gpmnet.testing.base import BoundTest, PairTests
+from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
 from gpmnet.testing.design import Designs
 
 
 @dataclass(frozen=True, eq=False)
 class AvailableTest(BoundTest):
-    """A test, the rows of a completed table that a search uses, and which of its values were observed.
+    """A test, all rows of a completed table, and which of its values were observed.
 
     Attributes
     ----------
@@ -39,14 +41,15 @@ class AvailableTest(BoundTest):
     family: Family
 
     def pairs(self, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
-        """Return the full test of pairs (B,) given sets (B, s; -1 pads), each on the rows that have all of them.
+        """Return the full test of pairs (B,) given sets (B, s; -1 pads), each on the rows that have what it needs.
 
         Fewer than `LEAST_TOGETHER` rows, or a variable that is constant in them, give p = 1. Time: beside the tests that of
         the functions of all columns in a set, once for each set of columns with gaps.
         """
         tests = PairTests.unknown(len(first), first.device)
-        everyone = torch.cat([first[:, None], second[:, None], given], dim=1)
-        for gappy, at in self._alike(everyone).items():
+        needed = torch.stack([first, second], dim=1)
+        needed = torch.cat([needed, given], dim=1) if self.encoded.needs == "set" else needed
+        for gappy, at in self._alike(needed).items():
             place = torch.tensor(at, device=first.device)
             some = first[place], second[place], given[place]
             if gappy:
@@ -55,14 +58,16 @@ class AvailableTest(BoundTest):
                 tests.put(place, super().pairs(*some))
         return tests
 
-    def about(self, variables: Tensor) -> tuple[Designs, Tensor]:
-        """Return the table of the rows that have all of some variables (m,), and their positions there.
+    def about(self, ends: Tensor, given: Tensor) -> tuple[Designs, Tensor, Tensor]:
+        """Return the table of the rows that a test of ends (m,) given a set (s,) needs, and their positions there.
 
         The position is -1 where a variable is constant in these rows, and of all where the rows are too few.
         """
-        part, position = self._part(self._rows(variables.tolist()), variables)
-        at = position[variables.cpu()].to(variables.device)
-        return (self.designs, at) if part is None else (self._designs(part), at)
+        everyone = torch.cat([ends, given])
+        rows = self._rows((everyone if self.encoded.needs == "set" else ends).tolist())
+        part, position = self._part(rows, everyone)
+        ends, given = (position[x.cpu()].to(x.device) for x in (ends, given))
+        return self.designs if part is None else self._designs(part), ends, given
 
     @cached_property
     def _observed(self) -> NDArray[np.bool_]:
@@ -75,10 +80,10 @@ class AvailableTest(BoundTest):
         found: NDArray[np.bool_] = ~self._observed.all(axis=0)
         return found
 
-    def _alike(self, everyone: Tensor) -> dict[tuple[int, ...], list[int]]:
-        """Return the positions of tests by the variables with gaps among those that each has."""
+    def _alike(self, needed: Tensor) -> dict[tuple[int, ...], list[int]]:
+        """Return the positions of tests by the variables with gaps among those that each needs, (B, k; -1 pads)."""
         groups: dict[tuple[int, ...], list[int]] = {}
-        for at, variables in enumerate(everyone.tolist()):
+        for at, variables in enumerate(needed.tolist()):
             gappy = {v for v in variables if v >= 0 and self._has_gaps[v]}
             groups.setdefault(tuple(sorted(gappy)), []).append(at)
         return groups
@@ -94,8 +99,8 @@ class AvailableTest(BoundTest):
         a, b, sets = (position[x.cpu()].to(x.device) for x in (first, second, given))
         at = ((a >= 0) & (b >= 0)).nonzero()[:, 0]
         if part is not None and len(at):
-            bound = BoundTest(self.test, self._designs(part))
-            tests.put(at, bound.pairs(a[at], b[at], sets[at]))
+            there = BoundTest(self.test, self._designs(part))
+            tests.put(at, there.pairs(a[at], b[at], sets[at]))
         return tests
 
     def _part(self, rows: NDArray[np.intp], variables: Tensor) -> tuple[Encoded | None, Tensor]:
@@ -117,6 +122,13 @@ class AvailableTest(BoundTest):
         family = self.family[: max(1, encoded.n_rows - 2)]
         features = build_features(encoded, family, str(like.device), like.phi.dtype)
         return Designs(features, self.designs.options)
+
+
+def bound(test: ConditionalTest, designs: Designs, encoded: Encoded, family: Family) -> BoundTest:
+    """Return a test of the rows of a table, whose designs these are; each on the rows it needs where values were drawn."""
+    if encoded.observed is None:
+        return BoundTest(test, designs)
+    return AvailableTest(test, designs, encoded, family)
 
 
 def _constant(encoded: Encoded) -> NDArray[np.bool_]:

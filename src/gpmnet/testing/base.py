@@ -154,9 +154,9 @@ class BoundTest:
 
         return torch.cat(self.in_blocks(block, len(nodes)))
 
-    def about(self, variables: Tensor) -> tuple[Designs, Tensor]:
-        """Return what tests of all of some variables (m,) use, and their positions there, -1 for those it says nothing of."""
-        return self.designs, variables
+    def about(self, ends: Tensor, given: Tensor) -> tuple[Designs, Tensor, Tensor]:
+        """Return what a test of ends (m,) given a set (s,) uses, and their positions there, -1 for those it says nothing of."""
+        return self.designs, ends, given
 
     def in_blocks(self, function: Callable[[slice], Answer], count: int) -> list[Answer]:
         """Return what a function says of the blocks of `count` sets, as many as regressions on them are worth threads."""
