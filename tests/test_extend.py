@@ -207,9 +207,7 @@ class MarginalEngine(Engine):
         problem.progress("correlations", 1, 1)
         error, excess = np.full_like(r, (problem.n - 3) ** -0.5), np.zeros_like(r)
         learned, rows = {"correlations": r}, np.full_like(r, problem.n)
-        return MarginalFound(
-            first, second, log_p, np.abs(r), error, excess, np.sign(r), rows, 1, (), learned
-        )
+        return MarginalFound(first, second, log_p, np.abs(r), error, excess, np.sign(r), rows, 1, (), learned)
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,7 +167,9 @@ def fit_table(
     network, omega = build_network(table, found, chosen, described, shown, said, facts)
     network = replace(network, groups=groups, joint_findings=findings)
     n_iter = max(found.n_iter, described.n_iter)
-    return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "", rarely_together(table))
+    return Outcome(
+        network, omega, found.learned, timings, n_iter, cautions, hidden or "", rarely_together(table)
+    )
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

@@ -60,7 +60,9 @@ def found():
     log_p = np.log([1e-9, 1e-5, 0.1, 1e-3])
     strength, error = np.array([0.9, 0.5, 0.1, 0.3]), np.array([0.05, 0.1, 0.1, np.nan])
     sign = np.array([1.0, -1.0, 0.0, np.nan])
-    return Toy(*ENDS.T, log_p, strength, error, np.zeros(4), sign, np.array([60.0, 50.0, 40.0, 30.0]), 3, (), {})
+    return Toy(
+        *ENDS.T, log_p, strength, error, np.zeros(4), sign, np.array([60.0, 50.0, 40.0, 30.0]), 3, (), {}
+    )
 
 
 @pytest.fixture

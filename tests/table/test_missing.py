@@ -90,7 +90,10 @@ def test_declared_numbers_are_no_days():
 
 @pytest.mark.parametrize("given", ["guess", 3, DropRows])
 def test_unknown_policy(gapped, given):
-    with pytest.raises(InputError, match=r"^missing=.* is not one of error, drop, impute, available, level, nor a MissingPolicy"):
+    with pytest.raises(
+        InputError,
+        match=r"^missing=.* is not one of error, drop, impute, available, level, nor a MissingPolicy",
+    ):
         load_table(gapped, missing=given)
 
 

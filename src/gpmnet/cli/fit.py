@@ -208,7 +208,11 @@ def run(
     )
     with claimed(out):
         with progress_bar() as progress, warnings.catch_warnings():
-            for said in (ConvergenceWarning, CollinearWarning, GapWarning):  # with the network, and in the report
+            for said in (
+                ConvergenceWarning,
+                CollinearWarning,
+                GapWarning,
+            ):  # with the network, and in the report
                 warnings.simplefilter("ignore", said)
             model.fit(table, progress=progress, origin=origin, on_edges=write)
         network = model.network_

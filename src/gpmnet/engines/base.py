@@ -258,7 +258,9 @@ def check_fits(engine: Engine, table: Table, device: str) -> None:
     fits, too_many = 0, len(levels)
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
-        fits, too_many = (middle, too_many) if times * engine.memory(n, levels[:middle]) <= free else (fits, middle)
+        fits, too_many = (
+            (middle, too_many) if times * engine.memory(n, levels[:middle]) <= free else (fits, middle)
+        )
     raise InputError(
         f"this needs about {needed / 1e9:.1f} GB of memory on {device} and {free / 1e9:.1f} GB are free; "
         f"about {fits:,} of these {len(levels):,} variables would fit"
@@ -277,7 +279,12 @@ def looked_at(table: Table, engine: Engine, seed: int) -> tuple[Encoded, tuple[s
 
 def check_gaps(engine: Engine, table: Table) -> None:
     """Raise if a table's gaps are to be left out test by test, and an engine cannot do that."""
-    if table.has_gaps and table.filling is not None and table.filling.needs == "set" and not engine.leaves_out_gaps:
+    if (
+        table.has_gaps
+        and table.filling is not None
+        and table.filling.needs == "set"
+        and not engine.leaves_out_gaps
+    ):
         name = type(engine).__name__
         raise InputError(
             f'missing="available" needs tests that leave out single rows, which {name} does not have; '

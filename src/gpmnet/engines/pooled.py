@@ -76,7 +76,7 @@ class PooledFound(Found):
     def decided(self) -> NDArray[np.bool_] | None:
         """Return the edges of the typical draw where the engine itself decides."""
         own = self.parts[self.typical].decided()
-        return None if own is None else _placed(own, self.place[self.typical], False)
+        return None if own is None else _placed(own, self.place[self.typical], False).astype(bool)
 
     @property
     def has_whole_omega(self) -> bool:
@@ -205,9 +205,7 @@ def _known_mean(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 def _typical(parts: Sequence[Found], place: NDArray[np.intp]) -> int:
     """Return the draw whose decided edges differ least from those of all others, the first of equals."""
     decided = [part.decided() for part in parts]
-    edges = [
-        _placed(own, row, False) for own, row in zip(decided, place, strict=True) if own is not None
-    ]
+    edges = [_placed(own, row, False) for own, row in zip(decided, place, strict=True) if own is not None]
     if not edges:
         return 0
     stacked = np.stack(edges).astype(np.intp)

@@ -126,7 +126,8 @@ class _Chain:
         near = KDTree(predicted[donors]).query(predicted[gaps], k=k)[1].reshape(len(gaps), k)
         share = weight[near].cumsum(axis=1)
         chosen = (share < rng.random(len(gaps))[:, None] * share[:, -1:]).sum(axis=1)
-        return donors[near[np.arange(len(gaps)), chosen]]
+        found: NDArray[np.intp] = donors[near[np.arange(len(gaps)), chosen]]
+        return found
 
     def _predictors(
         self,

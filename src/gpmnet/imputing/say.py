@@ -34,7 +34,9 @@ def rarely_together(table: Table) -> str:
     ends = zip(first[:_NAMED].tolist(), second[:_NAMED].tolist(), strict=True)
     named = "; ".join(f"{quote(table.names[a])} and {quote(table.names[b])}" for a, b in ends)
     rest = f"; and {len(first) - _NAMED:,} more pairs" if len(first) > _NAMED else ""
-    return f"fewer than {LEAST_TOGETHER} rows have both variables of a pair, which was not tested: {named}{rest}"
+    return (
+        f"fewer than {LEAST_TOGETHER} rows have both variables of a pair, which was not tested: {named}{rest}"
+    )
 
 
 def gap_notes(table: Table) -> tuple[str, ...]:

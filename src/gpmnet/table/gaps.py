@@ -26,7 +26,7 @@ def gaps_of(schema: Schema) -> list[Column]:
 def is_missing(raw: RawTable, at: int) -> NDArray[np.bool_]:
     """Return which rows lack a column, by its position, (n,)."""
     if at in raw.labelled:
-        return raw.labelled[at].codes < 0
+        return np.less(raw.labelled[at].codes, 0)
     return np.isnan(raw.numbers[:, _column_of(raw, at)])
 
 
@@ -61,9 +61,9 @@ def says_what_helps(raw: RawTable, schema: Schema) -> str:
     without = [(int(complete_rows(raw, [c for c in active if c is not one]).sum()), one) for one in worst]
     best, spare = max(without, key=lambda found: found[0])
     if best > _MORE * complete and len(active) > 2:
-        said += f", without {quote(spare.name)} {best:,} (kind \"ignored\")"
+        said += f', without {quote(spare.name)} {best:,} (kind "ignored")'
     return (
-        f"{said}; missing=\"drop\" (--missing drop) keeps the complete rows, \"impute\" and \"available\" use all"
+        f'{said}; missing="drop" (--missing drop) keeps the complete rows, "impute" and "available" use all'
     )
 
 

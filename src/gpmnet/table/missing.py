@@ -199,7 +199,7 @@ class Impute(MissingPolicy):
         Times that every column is drawn given the others before a draw counts.
     """
 
-    n_draws: int = 10
+    n_draws: int = 5
     sweeps: int = 5
 
     def __post_init__(self) -> None:

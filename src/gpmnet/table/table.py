@@ -126,7 +126,7 @@ class Table:
         coded = [c.name for c in self.variables if c.encoding == "codes"]
         ranks, tied, groups = ranks_and_ties(self.numbers)
         ranks[:, tied] = groups  # what tells values apart, until ties are broken
-        told = [(scored, ranks), (coded, self.fine_codes)]
+        told: list[tuple[list[str], NDArray[np.integer]]] = [(scored, ranks), (coded, self.fine_codes)]
         if self.observed is not None:
             told.append(([f"{name}\0observed" for name in self.names], self.observed.astype(np.int8)))
         rows = row_order(told, self.n_rows)
@@ -225,7 +225,9 @@ def load_table(
         raise InputError(f"fewer than two usable columns remain ({reasons})")
     left = [column.name for column in schema.active if column.n_missing]
     if left and policy.filling is None:
-        raise InputError(f"{type(policy).__name__} leaves gaps in {quote_all(left)} and does not say what fills them")
+        raise InputError(
+            f"{type(policy).__name__} leaves gaps in {quote_all(left)} and does not say what fills them"
+        )
     return replace(_build(raw, schema, coded, positions), filling=policy.filling)
 
 

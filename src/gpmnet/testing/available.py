@@ -24,6 +24,8 @@ from gpmnet.table import LEAST_TOGETHER, Encoded
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
 from gpmnet.testing.design import Designs
 
+_FEW = 8  # tests, for which moments of all functions are not worth their time
+
 
 @dataclass(frozen=True, eq=False)
 class AvailableTest(BoundTest):
@@ -67,7 +69,7 @@ class AvailableTest(BoundTest):
         rows = self._rows((everyone if self.encoded.needs == "set" else ends).tolist())
         part, position = self._part(rows, everyone)
         ends, given = (position[x.cpu()].to(x.device) for x in (ends, given))
-        return self.designs if part is None else self._designs(part), ends, given
+        return self.designs if part is None else self._designs(part, 1), ends, given
 
     @cached_property
     def _observed(self) -> NDArray[np.bool_]:
@@ -77,8 +79,7 @@ class AvailableTest(BoundTest):
 
     @cached_property
     def _has_gaps(self) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = ~self._observed.all(axis=0)
-        return found
+        return np.asarray(~self._observed.all(axis=0))
 
     def _alike(self, needed: Tensor) -> dict[tuple[int, ...], list[int]]:
         """Return the positions of tests by the variables with gaps among those that each needs, (B, k; -1 pads)."""
@@ -99,7 +100,7 @@ class AvailableTest(BoundTest):
         a, b, sets = (position[x.cpu()].to(x.device) for x in (first, second, given))
         at = ((a >= 0) & (b >= 0)).nonzero()[:, 0]
         if part is not None and len(at):
-            there = BoundTest(self.test, self._designs(part))
+            there = BoundTest(self.test, self._designs(part, len(at)))
             tests.put(at, there.pairs(a[at], b[at], sets[at]))
         return tests
 
@@ -117,11 +118,12 @@ class AvailableTest(BoundTest):
         position[used[varies]] = torch.arange(len(varies))
         return part.of(varies), position
 
-    def _designs(self, encoded: Encoded) -> Designs:
+    def _designs(self, encoded: Encoded, n_tests: int) -> Designs:
+        """Return the designs of a table that some number of tests use."""
         like = self.designs.features
         family = self.family[: max(1, encoded.n_rows - 2)]
         features = build_features(encoded, family, str(like.device), like.phi.dtype)
-        return Designs(features, self.designs.options)
+        return Designs(features, self.designs.options, keeps=n_tests > _FEW)
 
 
 def bound(test: ConditionalTest, designs: Designs, encoded: Encoded, family: Family) -> BoundTest:

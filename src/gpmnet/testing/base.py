@@ -155,7 +155,7 @@ class BoundTest:
         return torch.cat(self.in_blocks(block, len(nodes)))
 
     def about(self, ends: Tensor, given: Tensor) -> tuple[Designs, Tensor, Tensor]:
-        """Return what a test of ends (m,) given a set (s,) uses, and their positions there, -1 for those it says nothing of."""
+        """Return what a test of ends (m,) given a set (s,) uses, and their positions there, -1 for those without any."""
         return self.designs, ends, given
 
     def in_blocks(self, function: Callable[[slice], Answer], count: int) -> list[Answer]:

@@ -153,9 +153,7 @@ class DoubleResidual(ConditionalTest):
         log_p = cauchy_combination(torch.stack(parts, dim=-1))
         sign = _sign(features, ends, linear, strength.value)
         n_rows = torch.full_like(log_p, features.n)
-        return PairTests(
-            log_p, strength.value, strength.error, strength.excess, sign, information, n_rows
-        )
+        return PairTests(log_p, strength.value, strength.error, strength.excess, sign, information, n_rows)
 
 
 @dataclass(frozen=True, eq=False)
