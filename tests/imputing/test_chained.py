@@ -74,7 +74,9 @@ def test_neither_the_order_of_rows_nor_of_columns_matters():
     turned = gapped.iloc[order][["g", "c", "b", "a"]].reset_index(drop=True)
     for one, other in zip(draws(gapped, n_draws=2), draws(turned, n_draws=2), strict=True):
         there = pd.DataFrame(one.values(), columns=one.names).iloc[order].reset_index(drop=True)
-        pd.testing.assert_frame_equal(there[list(other.names)], pd.DataFrame(other.values(), columns=other.names))
+        pd.testing.assert_frame_equal(
+            there[list(other.names)], pd.DataFrame(other.values(), columns=other.names)
+        )
 
 
 def test_the_seed_decides():
@@ -98,7 +100,9 @@ def test_more_columns_than_rows():
     lost = rng.random(values.shape) < 0.1
     drawn = draws(np.where(lost, np.nan, values), n_draws=2)[0]
     error = drawn.numbers[lost] - values[lost]
-    assert np.sqrt((error**2).mean()) < 0.7  # of a standard deviation of 1.04, with 0.3 * sqrt(2) the best there is
+    assert (
+        np.sqrt((error**2).mean()) < 0.7
+    )  # of a standard deviation of 1.04, with 0.3 * sqrt(2) the best there is
 
 
 def test_rows_that_have_both():

@@ -1,15 +1,13 @@
-r"""What an engine found in several complete draws of one table, as one answer.
+"""What an engine found in several complete draws of one table, as one answer.
 
-The p-values :math:`p_m` of a pair in M draws become scores :math:`z_m = -\Phi^{-1}(p_m)`, whose mean is compared with its
-variance over tables and draws (Rubin's rules for scores of unit variance, Licht 2010):
+The p-value of a pair is that of the draw that is least sure of it; a pair that did not come close to an edge in one draw is
+none. A draw treats what it invented in the conditioning set as known, so its own p-value is a little too small; the largest
+of several is honest as long as one of them is. (Rubin's rules for the scores of the p-values were measured beside it: they
+reject more null pairs, and lose strong edges, since the scores of these differ between draws in proportion to their size.)
 
-.. math:: t = \bar z \Big/ \sqrt{1 + (1 + 1/M) B}, \qquad B = \frac{1}{M - 1} \sum_m (z_m - \bar z)^2 ,
-
-by Student's t with :math:`(M - 1) (1 + 1/r)^2` degrees of freedom, :math:`r = (1 + 1/M) B`. A draw treats what it invented
-as known, so its own p-value is too small; how much the draws differ tells by how much. A p-value above 0.9, and a pair that
-did not come close to an edge in a draw, count as 0.9 there. Fisher's z of the strengths is pooled likewise with its standard
-errors; a pair that did not come close has strength 0. Omega and shapes are means over the draws. Where the engine itself
-decides which pairs are edges, the graph is that of the draw that differs least from all others.
+Fisher's z of the strengths is pooled by Rubin's rules, with the standard errors inside and between draws; a pair that did
+not come close has strength 0. Omega and shapes are means over the draws. Where the engine itself decides which pairs are
+edges, the graph is that of the draw that differs least from all others.
 """
 
 from __future__ import annotations
@@ -19,8 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri_exp
-from scipy.stats import t as student
 
 from gpmnet.directed.directions import Directions
 from gpmnet.engines.base import Description, Found, Joint
@@ -28,7 +24,6 @@ from gpmnet.imputing import n_together
 from gpmnet.selection.joint import JointTest
 from gpmnet.table import LEAST_TOGETHER, Table
 
-_LARGEST = np.log(0.9)  # p-value: evidence of no dependence does not add up
 _STRONGEST = 1 - 1e-9
 
 
@@ -158,18 +153,13 @@ def pooled(parts: Sequence[Found], table: Table) -> Found:
 
 
 def pooled_log_p(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log p-values (m,) of hypotheses that were tested in several draws, (M, m).
+    """Return the log p-values (m,) of hypotheses that were tested in several draws, (M, m): those of the least sure draws.
 
     >>> np.exp(pooled_log_p(np.log([[0.01, 0.001], [0.01, 0.1], [0.01, 0.01]]))).round(3)
-    array([0.01 , 0.025])
+    array([0.01, 0.1 ])
     """
-    draws = len(log_p)
-    z = -ndtri_exp(np.minimum(log_p, _LARGEST))
-    mean, spread = z.mean(axis=0), (1 + 1 / draws) * z.var(axis=0, ddof=1)
-    with np.errstate(divide="ignore"):
-        df = np.minimum((draws - 1) * (1 + 1 / spread) ** 2, 1e9)
-    found: NDArray[np.float64] = student.logsf(mean / np.sqrt(1 + spread), df)
-    return np.where(np.isnan(log_p).any(axis=0), np.nan, found)
+    found: NDArray[np.float64] = log_p.max(axis=0)
+    return found
 
 
 def pooled_strength(
