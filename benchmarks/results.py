@@ -187,10 +187,15 @@ def gaps_table(rows):
         return f"{row['f1']:.2f} ({row['fdr_realised']:.2f})"
 
     each = cells.assign(said=cells.apply(said, axis=1))
-    each = each.pivot_table(index=["task", "way", "share"], columns="policy", values="said", aggfunc="first")[order]
+    each = each.pivot_table(index=["task", "way", "share"], columns="policy", values="said", aggfunc="first")[
+        order
+    ]
     each.insert(0, "complete", [said(whole.loc[task]) for task, _, _ in each.index])
     mean = cells.groupby(["way", "share", "policy"]).agg(
-        tables=("task", "size"), f1_lost=("lost", "mean"), realised_fdr=("fdr_realised", "mean"), seconds=("seconds", "median")
+        tables=("task", "size"),
+        f1_lost=("lost", "mean"),
+        realised_fdr=("fdr_realised", "mean"),
+        seconds=("seconds", "median"),
     )
     return (
         "Cells are removed from complete tables at random, or depending on another column; F1, and in brackets the share of "

@@ -205,5 +205,5 @@ def test_the_error_and_describe_say_what_helps():
     with pytest.raises(InputError) as caught:
         load_table(frame)
     assert words in str(caught.value)
-    assert '"available" use all' in str(caught.value)
+    assert 'missing="available" (--missing available) and "impute" use all rows' in str(caught.value)
     assert words in describe(frame).warnings[-1]

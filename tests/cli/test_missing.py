@@ -23,7 +23,7 @@ def test_what_helps_is_said_and_works(gpmnet, tmp_path):
     code, _, error = gpmnet("fit", path, "-o", out)
     assert code == 2
     assert "without 'deck'" in error
-    assert "--missing drop" in error
+    assert "--missing available" in error
     assert error.count("\n") == 1
     assert "without 'deck'" in gpmnet("describe", path)[1]
     code, printed, _ = gpmnet("fit", path, "-o", out, "--missing", "available")

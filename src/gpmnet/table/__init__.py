@@ -1,8 +1,8 @@
 """Any table in, typed columns out: what each column was taken for, why, and how it reaches the engines."""
 
 from gpmnet.table.encode import Encoded, centred_indicators, normal_scores
+from gpmnet.table.gaps import LEAST_TOGETHER
 from gpmnet.table.missing import (
-    LEAST_TOGETHER,
     MISSING,
     Admitted,
     AvailableRows,

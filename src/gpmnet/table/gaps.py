@@ -14,6 +14,8 @@ from gpmnet.table.infer import code_numbers, free_label
 from gpmnet.table.raw import Labelled, RawTable, free_name
 from gpmnet.table.schema import Column, Schema
 
+LEAST_TOGETHER = 20
+"""Two variables that fewer rows have both of are not tested."""
 _FIRST = 5  # columns whose leaving out is tried, those with the most gaps
 _MORE = 1.2  # times the complete rows that leaving a column out must leave to be worth a word
 
@@ -26,8 +28,8 @@ def gaps_of(schema: Schema) -> list[Column]:
 def is_missing(raw: RawTable, at: int) -> NDArray[np.bool_]:
     """Return which rows lack a column, by its position, (n,)."""
     if at in raw.labelled:
-        return np.less(raw.labelled[at].codes, 0)
-    return np.isnan(raw.numbers[:, _column_of(raw, at)])
+        return np.asarray(raw.labelled[at].codes < 0)
+    return np.asarray(np.isnan(raw.numbers[:, _column_of(raw, at)]))
 
 
 def complete_rows(raw: RawTable, columns: Iterable[Column]) -> NDArray[np.bool_]:
@@ -62,9 +64,8 @@ def says_what_helps(raw: RawTable, schema: Schema) -> str:
     best, spare = max(without, key=lambda found: found[0])
     if best > _MORE * complete and len(active) > 2:
         said += f', without {quote(spare.name)} {best:,} (kind "ignored")'
-    return (
-        f'{said}; missing="drop" (--missing drop) keeps the complete rows, "impute" and "available" use all'
-    )
+    rest = ', "drop" the complete ones' if complete >= LEAST_TOGETHER else ""
+    return f'{said}; missing="available" (--missing available) and "impute" use all rows{rest}'
 
 
 def with_levels(raw: RawTable, schema: Schema, columns: Sequence[Column]) -> RawTable:

@@ -29,9 +29,6 @@ from gpmnet.table.gaps import (
 from gpmnet.table.raw import RawTable
 from gpmnet.table.schema import Column, Schema
 
-LEAST_TOGETHER = 20
-"""Two variables that fewer rows have both of are not tested."""
-
 
 @dataclass(frozen=True)
 class Admitted:
