@@ -307,7 +307,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.input_tags.string = True
         return tags
 

@@ -5,10 +5,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from gpmnet import GPM
 from gpmnet.engines.base import Problem
 from gpmnet.engines.dag import DagEngine
+from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.engines.local import LocalEngine
 from gpmnet.engines.pooled import PooledFound, pooled, pooled_log_p, pooled_strength
 from gpmnet.errors import CollinearWarning, InputError
@@ -93,6 +95,17 @@ def test_the_dag_engine_takes_the_typical_draw():
         frozenset("bc"),
     }
     assert model.network_.directions.graph is model.dag_
+
+
+def test_the_deep_engine_pools_draws():
+    options = DeepOptions(steps=20, n_folds=2, lam=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = GPM("deep", options=options, missing=Impute(n_draws=2)).fit(chain(n=200))
+    found = model.network_.edges_of("b")
+    assert set(found["source"]) | set(found["target"]) == set("abc")
+    assert found["n_rows"].between(100, 170).all()
+    assert model.lam_ == 1.0
 
 
 @pytest.mark.parametrize("engine", ["dag", "deep"])

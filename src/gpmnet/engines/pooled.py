@@ -131,8 +131,9 @@ def pooled(parts: Sequence[Found], table: Table) -> Found:
     log_p = pooled_log_p(of("log_p", 0.0))
     strength, error = pooled_strength(of("strength", 0.0), of("strength_error", np.nan))
     sign = of("sign", 0.0).mean(axis=0)
-    n_rows = n_together(table, first, second)
-    apart = n_rows < LEAST_TOGETHER
+    both = n_together(table, first, second)
+    n_rows = np.fmin(both, np.fmax.reduce(of("n_rows", np.nan)))  # an engine may look at fewer than all rows
+    apart = both < LEAST_TOGETHER
     typical = _typical(parts, place)
     return PooledFound(
         first,
@@ -142,7 +143,7 @@ def pooled(parts: Sequence[Found], table: Table) -> Found:
         error,
         of("strength_excess", 0.0).mean(axis=0),
         np.where(np.abs(sign) > 0.5, np.sign(sign), 0.0),
-        n_rows.astype(np.float64),
+        n_rows,
         max(part.n_iter for part in parts),
         tuple(dict.fromkeys(stop for part in parts for stop in part.stops)),
         parts[typical].learned,
