@@ -61,10 +61,14 @@ class PairTests:
 
     @classmethod
     def none(cls, n_rows: Tensor) -> Self:
-        """Return tests that so few rows (B,) allow to say nothing: p = 1, no strength, an error as wide as there is."""
+        """Return what is said of pairs that the rows (B,) do not allow to test: p = 1 and no strength.
+
+        Their information is not known (NaN), so that a set for which there are too few rows has no say beside others.
+        """
         n = n_rows.double()
         values = {field.name: torch.zeros_like(n) for field in fields(cls)}
-        return cls(**values | {"strength_error": (n - 3).clamp(min=1.0).rsqrt(), "n_rows": n})
+        known = {"strength_error": (n - 3).clamp(min=1.0).rsqrt(), "n_rows": n}
+        return cls(**values | known | {"information": torch.full_like(n, torch.nan)})
 
     @classmethod
     def joined(cls, parts: list[PairTests]) -> Self:
