@@ -16,6 +16,7 @@ ORDER = [
     {"checks", "files", "frozen", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
     {"table"},
     {"columns"},
+    {"imputing"},
     {"energies"},
     {"objectives", "penalties"},
     {"omega"},

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Engine
-from gpmnet.errors import CollinearWarning, InputError, quote
+from gpmnet.errors import CollinearWarning, GapWarning, InputError, quote
 from gpmnet.files import Shelf
 from gpmnet.fitting import Plan, fit_table
 from gpmnet.memory import check_memory
@@ -58,8 +58,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     min_strength : float
         The hypothesis that an edge must refute becomes "the strength is at most this", and p- and q-values are for
         it; 0 is no dependence at all. With many rows every pair depends a little: this keeps the graph sparse.
-    missing : {"error", "drop"} or MissingPolicy
-        What happens to rows with missing values.
+    missing : {"error", "drop", "impute", "available", "level"} or MissingPolicy
+        What happens to missing values: they are refused, or rows with them left out; several complete draws are fitted and
+        their answers pooled; every test uses the rows that have what it needs (local engine); or missing is a level of
+        discrete columns. A key of `gpmnet.table.MISSING`; see "Missing values" in the documentation.
     groups : str, array of shape (n,), Block or None
         Of the local engine: which rows belong together and may depend on each other, the others being independent. The name
         of a column, which is then no variable; a value for each row; or ``Block(20)``, blocks of so many consecutive rows of
@@ -251,6 +253,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             warnings.warn("; ".join(outcome.cautions), ConvergenceWarning, stacklevel=2)
         if outcome.hidden:
             warnings.warn(outcome.hidden, CollinearWarning, stacklevel=2)
+        if outcome.untested:
+            warnings.warn(outcome.untested, GapWarning, stacklevel=2)
         return self
 
     def set_params(self, **params: Any) -> GPM:
@@ -341,7 +345,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.input_tags.string = True
         return tags
 

@@ -16,11 +16,13 @@ from scipy import sparse
 
 from gpmnet import __version__
 from gpmnet.directed.knowledge import position_pairs, position_tiers
-from gpmnet.engines.base import Engine, Found, Problem, blocks_that_fit, looked_at
+from gpmnet.engines.base import Engine, Found, Problem, blocks_that_fit, check_gaps, looked_at
 from gpmnet.engines.decide import cautions_of, decide
+from gpmnet.engines.pooled import pooled
 from gpmnet.errors import InputError, OutOfMemoryError, quote
 from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
+from gpmnet.imputing import complete_tables, gap_notes, rarely_together
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
@@ -104,6 +106,7 @@ class Plan:
             (field.name, getattr(self, field.name)) for field in fields(self) if field.name != "settings"
         ]
         said = [_versions(), platform.python_version(), platform.machine(), asked, halvings, table.schema]
+        said += [None if table.filling is None else repr(table.filling)]
         clusters = [] if table.groups is None else [table.groups.codes]
         return digest(said, [table.numbers, table.codes, table.fine_codes, *clusters])
 
@@ -137,6 +140,8 @@ class Outcome:
         Solvers that stopped at their caps, a sentence each; none if all converged.
     hidden : str
         What near-copies and relations between columns may have explained away; empty if nothing.
+    untested : str
+        Pairs that too few rows have both of; empty if there are none.
     """
 
     network: MarkovNetwork
@@ -146,6 +151,7 @@ class Outcome:
     n_iter: int
     cautions: tuple[str, ...]
     hidden: str
+    untested: str
 
 
 def fit_table(
@@ -163,6 +169,7 @@ def fit_table(
     What is finished is kept on the shelf, and taken from it where a stopped fit of the same key had put it there. Where a
     GPU has too little memory, all is computed again in smaller blocks, and at last on the CPU, which the network says.
     """
+    check_gaps(plan.engine, table)
     fit = _Fit(table, begun, origin, progress, on_edges, shelf)
     halvings = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
     while True:
@@ -215,13 +222,17 @@ class _Fit:
 
     def _outcome(self, plan: Plan, halvings: int) -> Outcome:
         engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
-        problem, skipped = plan.problem(table, self.progress)
+        draws = complete_tables(table, plan.seed, self.progress)
+        problems, skipped = zip(*(plan.problem(draw, self.progress) for draw in draws), strict=True)
         if self.shelf is not None:
             self.shelf.open(plan.key(table, halvings))
-            problem = replace(problem, shelf=self.shelf)
+            sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(draws)))]
+            pairs = zip(problems, sections, strict=True)
+            problems = tuple(replace(one, shelf=section) for one, section in pairs)
+        problem = problems[0]
         facts = plan.facts(table, self.origin)
         clock.append(time.perf_counter())
-        found = engine.fit(problem)
+        found = pooled([engine.fit(one) for one in problems], table)
         clock.append(time.perf_counter())
         chosen = decide(found, problem, cutoff)
         said = cutoff if engine.own_rule is None else None
@@ -239,14 +250,23 @@ class _Fit:
         dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
         relations = relation_note(table.names, determined)
         alike = tuple(note for note in (hidden, relations) if note)
-        said_first = (*self.said, *skipped, *_few_rows(table.n_rows), *cautions, *alike, *dense)
+        said_first = (
+            *self.said,
+            *gap_notes(table),
+            *skipped[0],
+            *_few_rows(table.n_rows),
+            *cautions,
+            *alike,
+            *dense,
+        )
         notes = (*said_first, *([engine.own_rule] if engine.own_rule else []), *found.notes)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
         facts = replace(facts, seconds=seconds, warnings=notes)
         network, omega = build_network(table, found, chosen, described, shown, said, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         n_iter = max(found.n_iter, described.n_iter)
-        return Outcome(network, omega, found.learned, timings, n_iter, cautions, "; ".join(alike))
+        told = cautions, "; ".join(alike), rarely_together(table)
+        return Outcome(network, omega, found.learned, timings, n_iter, *told)
 
 
 def _versions() -> dict[str, str]:

@@ -176,6 +176,15 @@ def test_the_third_format_is_still_read(shaped, tmp_path):
     assert_same(shaped, load_old(tmp_path))
 
 
+def test_the_sixth_format_had_no_rows_of_pairs(shaped, tmp_path):
+    known = replace(shaped.pairs, n_rows=np.arange(4) + 10.0)
+    replace(shaped, pairs=known).save(tmp_path)
+    assert_same(replace(shaped, pairs=known), MarkovNetwork.load(tmp_path))
+    change_arrays(tmp_path, **NO_ROWS)
+    change_json(tmp_path, version=6)
+    assert_same(shaped, MarkovNetwork.load(tmp_path))
+
+
 def test_damage_in_older_formats_is_refused(shaped, tmp_path):
     for changes in ({"fdr": 7}, {"fdr": [0.05]}, {"about": []}, {"about": {"schema": 3}}):
         shaped.save(tmp_path)
@@ -188,7 +197,8 @@ def load_old(folder):
         return MarkovNetwork.load(folder)
 
 
-NO_INTERVALS = {"strength_low": None, "strength_high": None}
+NO_ROWS = {"n_rows": None}
+NO_INTERVALS = {"strength_low": None, "strength_high": None, **NO_ROWS}
 
 
 def refused(folder, words):
@@ -208,8 +218,8 @@ def refused(folder, words):
         ("network.json", lambda b: b"[" * 200_000, "damaged"),
         ("network.json", lambda b: b'{"format": ' + b"9" * 10_000 + b"}", "damaged"),
         ("network.json", lambda b: b.replace(b"gpmnet-network", b"other"), "not a gpmnet network"),
-        ("network.json", lambda b: b.replace(b'"version": 6', b'"version": 99'), "format '99'"),
-        ("network.json", lambda b: b.replace(b'"version": 6', b'"version": [3]'), "format"),
+        ("network.json", lambda b: b.replace(b'"version": 7', b'"version": 99'), "format '99'"),
+        ("network.json", lambda b: b.replace(b'"version": 7', b'"version": [3]'), "format"),
         ("network.json", lambda b: b'["a"]', "not a gpmnet network"),
         ("omega.safetensors", lambda b: b[:-4], "damaged"),
         ("omega.safetensors", lambda b: b[:5], "damaged"),

@@ -19,7 +19,7 @@ import typer
 from gpmnet.cli.options import OpenReport, RawCsv, Reading, TablePath, reads_table
 from gpmnet.cli.report import open_page
 from gpmnet.cli.stop import check_stop, keeps, keeps_also
-from gpmnet.errors import CollinearWarning, InputError, quote
+from gpmnet.errors import CollinearWarning, GapWarning, InputError, quote
 
 if TYPE_CHECKING:
     from gpmnet.network import MarkovNetwork
@@ -57,7 +57,13 @@ def fit(
     ] = "local",
     device: Device = "cpu",
     seed: Seed = 0,
-    missing: Annotated[str, typer.Option(help="error, or drop rows with missing values.")] = "error",
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="error, drop rows with missing values, impute (several draws, all engines), available (each test on the "
+            "rows it needs; local engine), or level (missing is a category)."
+        ),
+    ] = "error",
     groups: Annotated[
         str | None,
         typer.Option(
@@ -223,7 +229,11 @@ def run(
     )
     with claimed(out):
         with progress_bar() as progress, warnings.catch_warnings():
-            for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
+            for said in (
+                ConvergenceWarning,
+                CollinearWarning,
+                GapWarning,
+            ):  # with the network, and in the report
                 warnings.simplefilter("ignore", said)
             shelf = Shelf(kept_beside(out))
             if not resume:

@@ -63,7 +63,7 @@ def show_schema(schema: Schema, title: str, most: int | None) -> None:
     if gaps:
         out.print(Text(f"{len(gaps):,} active columns have missing values"))
     for warning in schema.warnings[:_MOST_WARNINGS]:
-        out.print(Text(f"note: {short(warning, 300)}"))
+        out.print(Text(f"note: {short(warning, 400)}"))
     if len(schema.warnings) > _MOST_WARNINGS:
         out.print(Text(f"… and {len(schema.warnings) - _MOST_WARNINGS:,} more notes; --json prints them"))
 
@@ -97,6 +97,9 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
     directed = network.directions is not None
     for heading in ("edge", "strength", "95% interval", "sign", "p", "evidence" if directed else "q"):
         table.add_column(heading, justify="left" if heading == "edge" else "right")
+    differ = (edges["n_rows"].dropna() != network.n_rows).any()
+    if differ:
+        table.add_column("rows", justify="right")
     strongest = edges.sort_values("strength", ascending=False).head(most)
     for row in strongest.itertuples(index=False):
         table.add_row(
@@ -106,6 +109,7 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
             sign_mark(float(row.sign), minus="-"),  # type: ignore[arg-type]
             _probability(float(row.p_value)),  # type: ignore[arg-type]
             f"{row.evidence:.0f}" if directed else _probability(float(row.q_value)),  # type: ignore[arg-type]
+            *([f"{row.n_rows:,.0f}"] if differ else []),
         )
     out.print(table)
     if len(edges) > most:
@@ -133,4 +137,4 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
     if network.directions is not None:
         out.print(Text(f"{network.directions.graph}; {CAUSAL}"))
     for warning in dict.fromkeys((*schema.warnings, *network.facts.warnings)):
-        out.print(Text(f"note: {short(warning, 300)}"))
+        out.print(Text(f"note: {short(warning, 400)}"))

@@ -37,6 +37,7 @@ from gpmnet.selection.joint import JointRule, JointTest, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.say import left_of
 from gpmnet.selection.two_ended import TwoEnded
+from gpmnet.testing.available import bound
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
 from gpmnet.testing.clusters import Clusters
 from gpmnet.testing.design import Designs
@@ -245,6 +246,8 @@ class LocalEngine(Engine):
     """
 
     takes_clusters: ClassVar[bool] = True
+    leaves_out_gaps: ClassVar[bool] = True
+
     options: LocalOptions = field(default_factory=LocalOptions)
 
     def __post_init__(self) -> None:
@@ -283,6 +286,7 @@ class LocalEngine(Engine):
             tests.strength_error.cpu().numpy(),
             tests.strength_excess.cpu().numpy(),
             tests.sign.cpu().numpy(),
+            tests.n_rows.cpu().numpy(),
             n_iter=searched.n_rounds,
             stops=searched.stops,
             learned={},
@@ -301,7 +305,8 @@ class LocalEngine(Engine):
         dtype = torch.float64 if small else torch.float32
         features = build_features(problem.encoded, functions, problem.device, dtype)
         clusters = _clusters(o.test, features, problem)
-        test = BoundTest(o.test, Designs(features, o.design, clusters).tabulated())
+        designs = Designs(features, o.design, clusters=clusters).tabulated()
+        test = bound(o.test, designs, problem.encoded, functions)
         most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)

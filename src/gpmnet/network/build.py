@@ -106,6 +106,7 @@ def build_network(
         sign=found.sign,
         p_value=chosen.p_value,
         q_value=chosen.q_value,
+        n_rows=found.n_rows,
     )
     joined = _with_twins(table, pairs, names)
     network = MarkovNetwork(
@@ -172,7 +173,8 @@ def _with_twins(table: Table, pairs: Pairs, names: tuple[str, ...]) -> Pairs:
     moved = np.array([place[name] for name in table.names], dtype=np.intp)
     twins = [sorted((place[first], place[name])) for name, first in table.schema.duplicates.items()]
     first, second = np.array(twins, dtype=np.intp).reshape(-1, 2).T
-    columns = {name: np.r_[getattr(pairs, name), np.full(len(twins), _CERTAIN[name])] for name in STATISTICS}
+    certain = _CERTAIN | {"n_rows": float(table.n_rows)}
+    columns = {name: np.r_[getattr(pairs, name), np.full(len(twins), certain[name])] for name in STATISTICS}
     return Pairs.of(
         np.r_[moved[pairs.first], first],
         np.r_[moved[pairs.second], second],

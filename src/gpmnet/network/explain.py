@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpmnet.errors import InputError
 from gpmnet.network.joint import JointFinding, finding_between
-from gpmnet.network.pairs import STATISTICS
+from gpmnet.network.pairs import FIGURES
 from gpmnet.network.shapes import Axis
 from gpmnet.network.text import SIGN_WORDS, at_cutoff, counted, interval_text, p_text, short, strength_word
 from gpmnet.selection import Cutoff
@@ -48,6 +48,7 @@ class Explanation:
     omega, strength, strength_low, strength_high, sign, p_value, q_value : float
         NaN where unknown, as they are for a pair that did not come close to an edge.
     n_rows : int or None
+        How many rows the pair rests on.
     cutoff : Cutoff or None
         Up to which q- or p-value the network's pairs are edges.
     is_edge : bool
@@ -182,7 +183,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON; unknown figures are None."""
-        figures = {name: None if math.isnan(value := getattr(self, name)) else value for name in STATISTICS}
+        figures = {name: None if math.isnan(value := getattr(self, name)) else value for name in FIGURES}
         axes = {
             name: None if axis is None else {"values": list(axis.values), "labels": list(axis.labels)}
             for name, axis in (("x", self.x), ("y", self.y))
@@ -232,8 +233,9 @@ def explain(network: MarkovNetwork, a: str, b: str) -> Explanation:
     if first == second:
         raise InputError(f"an explanation needs two different variables, not {short(a, 40)!r} twice")
     pairs, at = network.pairs, network.pair_at(a, b)
-    figures = {name: math.nan if at is None else float(getattr(pairs, name)[at]) for name in STATISTICS}
+    figures = {name: math.nan if at is None else float(getattr(pairs, name)[at]) for name in FIGURES}
     is_edge = at is not None and bool(pairs.is_edge[at])
+    n_rows = network.n_rows if at is None or math.isnan(pairs.n_rows[at]) else int(pairs.n_rows[at])
     shapes = network.shapes
     grid = None if shapes is None or at is None else shapes.of(at)
     x = y = None
@@ -249,7 +251,7 @@ def explain(network: MarkovNetwork, a: str, b: str) -> Explanation:
         y=y,
         values=grid,
         **figures,
-        n_rows=network.n_rows,
+        n_rows=n_rows,
         cutoff=network.cutoff,
         is_edge=is_edge,
         duplicate=network.repeats(a, b),

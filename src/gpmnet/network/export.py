@@ -93,6 +93,8 @@ def _edge_records(network: MarkovNetwork) -> Iterator[tuple[int, int, dict[str, 
     for a, b, figures in zip(pairs.first.tolist(), pairs.second.tolist(), columns, strict=True):
         known = zip(STATISTICS, figures, strict=True)
         found: dict[str, Any] = {name: value for name, value in known if not math.isnan(value)}
+        if "n_rows" in found:
+            found["n_rows"] = int(found["n_rows"])
         if network.directions is not None:
             row = network.directions.row(network.names[a], network.names[b])
             found |= {name: row[name] for name in ("kind", "direction") if row[name]}

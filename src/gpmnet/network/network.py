@@ -172,6 +172,8 @@ class MarkovNetwork(Frozen):
         # As objects: the string type of pandas cannot hold every name.
         columns: dict[str, Any] = {end: pd.Series(names[at], dtype=object) for end, at in ends.items()}
         columns |= {name: getattr(pairs, name) for name in STATISTICS}
+        if not np.isnan(pairs.n_rows).any():
+            columns["n_rows"] = pairs.n_rows.astype(np.int64)
         if self.directions is not None:
             columns |= self.directions.columns(names[pairs.first], names[pairs.second])
         return pd.DataFrame(columns)

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from gpmnet.errors import InputError
 from gpmnet.frozen import Frozen, locked
 
-STATISTICS = ("omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value")
+FIGURES = ("omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value")
+STATISTICS = (*FIGURES, "n_rows")
 DTYPES: dict[str, type[np.generic]] = {
     "first": np.intp,
     "second": np.intp,
@@ -30,9 +31,9 @@ class Pairs(Frozen):
         Positions of the two variables.
     is_edge : ndarray of bool
         Whether the pair is an edge; the others came close and are kept so that a reader can move the cutoff.
-    omega, strength, strength_low, strength_high, sign, p_value, q_value : ndarray of float
+    omega, strength, strength_low, strength_high, sign, p_value, q_value, n_rows : ndarray of float
         NaN where a method has no such figure; sign is -1, 0 (no single sign) or 1, and `strength_low` and
-        `strength_high` are the ends of the 95% interval of the strength.
+        `strength_high` are the ends of the 95% interval of the strength; `n_rows` is how many rows a pair rests on.
     """
 
     first: NDArray[np.intp]
@@ -45,6 +46,7 @@ class Pairs(Frozen):
     sign: NDArray[np.float64]
     p_value: NDArray[np.float64]
     q_value: NDArray[np.float64]
+    n_rows: NDArray[np.float64]
 
     def __post_init__(self) -> None:
         for name, dtype in DTYPES.items():

@@ -7,10 +7,10 @@ grids of the shapes one after another. What is loaded is checked before it is us
 The digest in `network.json` is the SHA-256 of all else in it (as JSON with sorted keys and without spaces) followed by the
 bytes of `omega.safetensors`. It shows damage, and files of two networks in one folder; it does not say who wrote them.
 
-Up to format 5 there was no digest: such a network is loaded with a warning that a change would not show. Up to format 4
-there were no directions, up to format 3 pairs had no interval of their strength, and a cutoff no least strength. Up to
-format 2 there was `fdr` for the cutoff and `about` for the facts, a table of anything: what `Facts` has no place for is
-left out.
+Up to format 6 pairs had no number of rows. Up to format 5 there was no digest: such a network is loaded with a warning that
+a change would not show. Up to format 4 there were no directions, up to format 3 pairs had no interval of their strength, and
+a cutoff no least strength. Up to format 2 there was `fdr` for the cutoff and `about` for the facts, a table of anything:
+what `Facts` has no place for is left out.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ from gpmnet.network.pairs import DTYPES, Pairs
 from gpmnet.network.shapes import Axis, Shapes
 from gpmnet.selection import Cutoff
 
-FORMAT, VERSION, READS = "gpmnet-network", 6, (1, 2, 3, 4, 5, 6)
+FORMAT, VERSION, READS = "gpmnet-network", 7, (1, 2, 3, 4, 5, 6, 7)
 FILES = ("network.json", "omega.safetensors")
 _DTYPES = DTYPES | {"first": np.int64, "second": np.int64}  # the same on every machine
 _SHAPE_DTYPES: dict[str, type[np.generic]] = {"shape_pair": np.int64, "shape_values": np.float32}
-_SINCE_4 = ("strength_low", "strength_high")
+_SINCE = {"strength_low": 4, "strength_high": 4, "n_rows": 7}  # the format that first had an array
 _RANGES = {
-    **dict.fromkeys(("strength", *_SINCE_4), (0, np.inf)),
+    **dict.fromkeys(("strength", "strength_low", "strength_high"), (0, np.inf)),
     "sign": (-1, 1),
     **dict.fromkeys(("p_value", "q_value"), (0, 1)),
+    "n_rows": (0, np.inf),
 }
 
 
@@ -150,7 +151,7 @@ def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNe
     names, kinds = as_texts(whole.get("names"), "names"), as_texts(whole.get("kinds"), "kinds")
     n_rows = None if whole.get("n_rows") is None else as_count(whole["n_rows"], "n_rows")
     facts = Facts.from_dict(whole.get("facts" if whole["version"] > 2 else "about", {}))
-    old = () if whole["version"] > 3 else _SINCE_4
+    old = [name for name, since in _SINCE.items() if whole["version"] < since]
     expected = {name: kind for name, kind in _DTYPES.items() if name not in old}
     expected |= _SHAPE_DTYPES if whole.get("axes") is not None else {}
     if set(arrays) != set(expected):

@@ -19,11 +19,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+Needs: TypeAlias = Literal["pair", "set"]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -48,6 +50,10 @@ class Encoded:
         Number of each row's value among the distinct values of those columns.
     rows : ndarray of int, shape (n,)
         Which row of the table each one is.
+    observed : ndarray of bool, shape (n, d), or None
+        Which values were observed; None for all. The others are a draw.
+    needs : {"pair", "set"}
+        What the rows of a test must have observed; see `gpmnet.table.missing.Filling`.
     """
 
     names: tuple[str, ...]
@@ -59,6 +65,8 @@ class Encoded:
     tied: NDArray[np.intp]
     groups: NDArray[np.int32]
     rows: NDArray[np.intp]
+    observed: NDArray[np.bool_] | None = None
+    needs: Needs = "set"
 
     @property
     def n_rows(self) -> int:
@@ -74,7 +82,29 @@ class Encoded:
         for k in range(len(self.tied)):
             groups[:, k] = np.unique(self.groups[rows, k], return_inverse=True)[1]
         taken = {name: getattr(self, name)[rows] for name in ("codes", "fine_codes", "rows")}
+        if self.observed is not None:
+            taken["observed"] = self.observed[rows]
         return replace(self, ranks=ranks, groups=groups, **taken)
+
+    def of(self, variables: NDArray[np.intp]) -> Encoded:
+        """Return some of the variables, by their increasing positions; levels that no row has are left out."""
+        discrete = self.is_discrete[variables]
+        place = np.cumsum(self.is_discrete) - 1
+        scored, coded = (variables - 1 - place[variables])[~discrete], place[variables][discrete]
+        tied = np.flatnonzero(np.isin(self.tied, scored))
+        codes, fine = (_seen_levels(block[:, coded]) for block in (self.codes, self.fine_codes))
+        return replace(
+            self,
+            names=tuple(self.names[at] for at in variables),
+            is_discrete=discrete,
+            ranks=self.ranks[:, scored],
+            codes=codes,
+            n_levels=codes.max(axis=0, initial=0).astype(np.intp) + 1,
+            fine_codes=fine,
+            tied=np.searchsorted(scored, self.tied[tied]),
+            groups=self.groups[:, tied],
+            observed=None if self.observed is None else self.observed[:, variables],
+        )
 
     @property
     def n_fine_levels(self) -> NDArray[np.intp]:
@@ -86,6 +116,14 @@ class Encoded:
     def scores(self) -> NDArray[np.float32]:
         """Normal scores of the ranks, as large as these; looked up anew each time."""
         return normal_scores(self.ranks)
+
+
+def _seen_levels(codes: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Return codes (n, k) in which the levels that no row has are left out."""
+    found = np.empty_like(codes)
+    for k, column in enumerate(codes.T):
+        found[:, k] = np.unique(column, return_inverse=True)[1]
+    return found
 
 
 def normal_quantiles(n: int) -> NDArray[np.float64]:

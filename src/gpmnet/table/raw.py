@@ -100,10 +100,10 @@ def unique_names(given: Sequence[object]) -> tuple[tuple[str, ...], list[str]]:
     for position, text in enumerate(texts, start=1):
         name = text
         if not text.strip():
-            name = _free(f"column_{position}", taken, used)
+            name = free_name(f"column_{position}", taken, used)
             warnings.append(f"column {position} has no name; it is called {quote(name)}")
         elif text in seen:
-            name = _free(text, taken, used)
+            name = free_name(text, taken, used)
             warnings.append(f"the name {quote(text)} is repeated; column {position} is called {quote(name)}")
         seen.add(name)
         taken.add(name)
@@ -111,7 +111,8 @@ def unique_names(given: Sequence[object]) -> tuple[tuple[str, ...], list[str]]:
     return tuple(names), warnings
 
 
-def _free(stem: str, taken: set[str], used: dict[str, int]) -> str:
+def free_name(stem: str, taken: set[str], used: dict[str, int]) -> str:
+    """Return a name, with a number where it is taken; `used` remembers the numbers that were tried."""
     if stem not in taken:
         return stem
     number = used.get(stem, 1) + 1

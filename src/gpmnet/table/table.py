@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpmnet.errors import InputError, one_line, quote
+from gpmnet.errors import InputError, one_line, quote, quote_all
 from gpmnet.parts import resolve
 from gpmnet.table.dependence import Grouping, dependence_notes, grouping
 from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
-from gpmnet.table.encode import Encoded, break_ties, ranks_and_ties, row_order, values_at_scores
+from gpmnet.table.encode import Encoded, Needs, break_ties, ranks_and_ties, row_order, values_at_scores
 from gpmnet.table.frames import from_array, from_frame, is_frame
+from gpmnet.table.gaps import says_what_helps
 from gpmnet.table.infer import (
     Coded,
     Decided,
@@ -26,7 +27,7 @@ from gpmnet.table.infer import (
     number_column,
     number_facts,
 )
-from gpmnet.table.missing import MISSING, MissingPolicy
+from gpmnet.table.missing import MISSING, Filling, MissingPolicy
 from gpmnet.table.raw import RawTable
 from gpmnet.table.read import read_raw
 from gpmnet.table.schema import Column, Schema, check_kinds
@@ -49,6 +50,12 @@ class Table:
         The same before levels were pooled: what tests are given. As codes where none were.
     groups : Grouping or None
         Which rows belong together, where that was said.
+    filling : Filling or None
+        How gaps (NaN among the numbers, -1 among the codes) are filled in before the table is fitted.
+    observed : ndarray of bool, shape (n, d), or None
+        Which values of a completed table were there before; None where all were.
+    needs : {"pair", "set"}
+        What the rows of a test must have observed.
     """
 
     schema: Schema
@@ -56,6 +63,9 @@ class Table:
     codes: NDArray[np.int16]
     fine_codes: NDArray[np.int16]
     groups: Grouping | None = None
+    filling: Filling | None = None
+    observed: NDArray[np.bool_] | None = None
+    needs: Needs = "set"
 
     def __post_init__(self) -> None:
         for name in ("numbers", "codes", "fine_codes"):
@@ -90,6 +100,19 @@ class Table:
             [len(c.levels) if c.encoding == "codes" else 0 for c in self.variables], dtype=np.intp
         )
 
+    @cached_property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Which values are missing, shape (n, d)."""
+        missing = np.empty((self.n_rows, len(self.names)), dtype=bool)
+        missing[:, ~self.is_discrete] = np.isnan(self.numbers)
+        missing[:, self.is_discrete] = self.codes < 0
+        return missing
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether any value is missing."""
+        return self.filling is not None and any(column.n_missing for column in self.variables)
+
     def values(self) -> NDArray[np.float64]:
         """Return numbers and codes as one matrix of shape (n, d), in the order of the variables."""
         values = np.empty((self.n_rows, len(self.names)))
@@ -99,11 +122,18 @@ class Table:
 
     def encode(self, seed: int = 0) -> Encoded:
         """Return ranks and codes, rows in the order that `row_order` gives them; `seed` decides how ties are broken."""
+        if self.has_gaps:
+            raise InputError(
+                'the table has gaps, which are completed in a fit only; load it with missing="drop" (--missing drop)'
+            )
         scored = [c.name for c in self.variables if c.encoding == "scores"]
         coded = [c.name for c in self.variables if c.encoding == "codes"]
         ranks, tied, groups = ranks_and_ties(self.numbers)
         ranks[:, tied] = groups  # what tells values apart, until ties are broken
-        rows = row_order([(scored, ranks), (coded, self.fine_codes)], self.n_rows)
+        told: list[tuple[list[str], NDArray[np.integer]]] = [(scored, ranks), (coded, self.fine_codes)]
+        if self.observed is not None:
+            told.append(([f"{name}\0observed" for name in self.names], self.observed.astype(np.int8)))
+        rows = row_order(told, self.n_rows)
         for column in ranks.T:
             column[:] = column[rows]
         groups = groups[rows]
@@ -118,6 +148,8 @@ class Table:
             tied=tied,
             groups=np.asfortranarray(groups),
             rows=rows,
+            observed=None if self.observed is None else self.observed[rows],
+            needs=self.needs,
         )
 
     def decode(self, name: str, encoded: ArrayLike) -> NDArray[Any]:
@@ -127,9 +159,8 @@ class Table:
         at, column = self.names.index(name), self.schema[name]
         if self.is_discrete[at]:
             return np.array(column.levels, dtype=object)[np.asarray(encoded, dtype=np.intp)]
-        values = values_at_scores(
-            self.numbers[:, np.count_nonzero(~self.is_discrete[:at])], np.asarray(encoded)
-        )
+        numbers = self.numbers[:, np.count_nonzero(~self.is_discrete[:at])]
+        values = values_at_scores(numbers[~np.isnan(numbers)], np.asarray(encoded))
         if column.levels:  # ordered categories: positions among the levels
             return np.array(column.levels, dtype=object)[values.astype(np.intp)]
         return values
@@ -160,8 +191,9 @@ def load_table(
         A `Table` is returned as it is.
     kinds : dict, optional
         Kinds that overrule the inferred ones, by column name.
-    missing : {"error", "drop"} or MissingPolicy
-        Refuse gaps, or keep the complete rows only; kinds are inferred from all rows.
+    missing : {"error", "drop", "impute", "available", "level"} or MissingPolicy
+        Refuse gaps, keep the complete rows only, keep all rows and complete them when they are fitted, test every pair on
+        the rows that have it, or take missing for a level; kinds are inferred from all rows.
     names : sequence, optional
         Column names of an array.
     na : str or sequence of str
@@ -190,19 +222,33 @@ def load_table(
     if isinstance(groups, str):
         decided[groups] = Decided("ignored", "says which rows belong together")
     schema, coded, positions = _understand(raw, decided)
-    rows = policy.rows(raw, schema)
-    if len(rows) < raw.n_rows:
-        note = f"{len(rows):,} of {raw.n_rows:,} rows kept: the others have missing values"
-        raw = replace(raw.take(rows), warnings=(*raw.warnings, note))
-        announced = {c.name: Decided(c.kind, c.why, firm=False) for c in schema}
-        schema, coded, positions = _understand(raw, announced | decided)
+    if any(column.n_missing for column in schema.active):
+        admitted = policy.admit(raw, schema)
+        if admitted.raw is not raw:
+            raw = replace(admitted.raw, warnings=(*raw.warnings, *admitted.notes))
+            if together is not None and admitted.rows is not None:
+                together = together.take(admitted.rows)
+            announced = {c.name: Decided(c.kind, c.why, firm=False) for c in schema} | decided
+            for name in admitted.discrete:
+                announced[name] = replace(announced[name], kind="discrete", firm=False)
+            schema, coded, positions = _understand(raw, announced)
     if len(schema.active) < 2:
         left_out = [c for c in schema.columns if not c.active][:5]
         reasons = "; ".join(f"{quote(c.name)}: {_why_left_out(c)}" for c in left_out)
         raise InputError(f"fewer than two usable columns remain ({reasons})")
+    left = [column.name for column in schema.active if column.n_missing]
+    if left and policy.filling is None:
+        raise InputError(
+            f"{type(policy).__name__} leaves gaps in {quote_all(left)} and does not say what fills them"
+        )
     if together is None:
-        return _build(raw, _with_signs(raw, schema), coded, positions)
-    return replace(_build(raw, schema, coded, positions), groups=together.take(rows).checked())
+        return replace(_build(raw, _with_signs(raw, schema), coded, positions), filling=policy.filling)
+    if left:
+        raise InputError(
+            f"groups: tests by groups need complete rows, and {quote_all(left)} have gaps; "
+            'choose missing="drop" (--missing drop)'
+        )
+    return replace(_build(raw, schema, coded, positions), groups=together.checked())
 
 
 def _why_left_out(column: Column) -> str:
@@ -210,9 +256,12 @@ def _why_left_out(column: Column) -> str:
 
 
 def describe(source: Any, *, kinds: Mapping[Any, str] | None = None, **options: Any) -> Schema:
-    """Return what each column would be taken for, gaps and all."""
+    """Return what each column would be taken for, gaps and all; its warnings say what would help against these."""
     raw = load_raw(source, **options)
-    return _with_signs(raw, _understand(raw, _decided(kinds, raw))[0])
+    schema = _with_signs(raw, _understand(raw, _decided(kinds, raw))[0])
+    if not any(column.n_missing for column in schema.active):
+        return schema
+    return replace(schema, warnings=(*schema.warnings, f"missing values: {says_what_helps(raw, schema)}"))
 
 
 def _with_signs(raw: RawTable, schema: Schema) -> Schema:

@@ -160,7 +160,8 @@ class DoubleResidual(ConditionalTest):
             parts.append(weighted)
         log_p = cauchy_combination(torch.stack(parts, dim=-1))
         sign = _sign(features, ends, linear, strength.value)
-        return PairTests(log_p, strength.value, strength.error, strength.excess, sign, information)
+        n_rows = torch.full_like(log_p, features.n)
+        return PairTests(log_p, strength.value, strength.error, strength.excess, sign, information, n_rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@
     sign: pairs.sign[at],
     p_value: pairs.p_value[at],
     q_value: pairs.q_value[at],
+    n_rows: pairs.n_rows[at],
     weight: pairs.strength[at] ?? pairs.omega[at] ?? 0,
     says: pairs.says[at],
     rests: pairs.rests ? pairs.rests[at] : null,
@@ -44,6 +45,7 @@
   gpm.hasNear = gpm.pairs.some((pair) => !pair.isEdge);
   gpm.hasQ = gpm.pairs.some((pair) => pair.q_value !== null);
   gpm.hasDirections = Boolean(pairs.rests);
+  gpm.rowsDiffer = gpm.pairs.some((pair) => pair.n_rows !== null && pair.n_rows !== gpm.data.n_rows);
   gpm.kinds = ["continuous", "ordinal", "discrete", "unknown"].filter((kind) => nodes.kind.includes(kind));
 
   const sizes = new Map();

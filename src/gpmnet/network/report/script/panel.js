@@ -75,7 +75,7 @@
         ["p", gpm.probability(pair.p_value)],
         ["q", gpm.probability(pair.q_value)],
         ["evidence, nats", pair.rests ? gpm.number(pair.rests.evidence) : ""],
-        ["rows", gpm.data.n_rows === null ? "" : gpm.data.n_rows.toLocaleString("en")],
+        ["rows", gpm.rows(pair.n_rows ?? gpm.data.n_rows)],
       ]),
       figure || el("p", { class: "muted" }, "No shape was kept for this pair: shapes are estimated for edges."),
     ];

@@ -120,6 +120,7 @@
         figure("omega"),
         figure("p_value", gpm.probability),
         ...(gpm.hasQ ? [figure("q_value", gpm.probability)] : []),
+        ...(gpm.rowsDiffer ? [{ name: "rows", value: (pair) => pair.n_rows, text: (pair) => gpm.rows(pair.n_rows), className: "number" }] : []),
         ...(gpm.hasNear ? [found] : []),
       ],
     });
