@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -17,13 +17,17 @@ from gpmnet import __version__
 from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines.base import Engine, Found, Problem, check_fits, looked_at
 from gpmnet.engines.decide import cautions_of, decide
+from gpmnet.engines.resampled import Asked, frequencies
 from gpmnet.errors import InputError, quote
+from gpmnet.jobs import Where
 from gpmnet.memory import refusals_told
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
+from gpmnet.network.pairs import RESAMPLED
 from gpmnet.network.queries import neighbor_lists
+from gpmnet.network.resampling import Resampling
 from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff
@@ -48,6 +52,10 @@ class Plan:
     seed : int
     settings : mapping
         What repeats the fit, for the network's facts.
+    stability : int
+        Pairs of half-samples; 0 for none.
+    where : Where
+        Where half-samples are fitted.
     """
 
     engine: Engine
@@ -60,6 +68,8 @@ class Plan:
     n_jobs: int | None
     seed: int
     settings: Mapping[str, Any]
+    stability: int = 0
+    where: Where = field(default_factory=Where)
 
     def problem(self, table: Table, progress: Progress = silent) -> tuple[Problem, tuple[str, ...]]:
         """Return what the engine is given, and a note if these are not all rows."""
@@ -158,8 +168,43 @@ def fit_table(
     facts = replace(facts, seconds=seconds, warnings=notes)
     network, omega = build_network(table, found, chosen, described, shown, said, facts)
     network = replace(network, groups=groups, joint_findings=findings)
+    if plan.stability:
+        network = with_stability(network, plan, problem, table)
+        timings["stability"] = time.perf_counter() - clock[-1]
     n_iter = max(found.n_iter, described.n_iter)
     return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "")
+
+
+def with_stability(network: MarkovNetwork, plan: Plan, problem: Problem, table: Table) -> MarkovNetwork:
+    """Return a network whose pairs have their stability: how often they are edges in half-samples of its rows.
+
+    The half-samples are of the rows that the engine looked at, and edges are chosen in them as they were in all.
+    """
+    where = plan.where if plan.where.workers is not None else replace(plan.where, workers=plan.n_jobs)
+    found = frequencies(Asked(plan.engine, problem, plan.cutoff), plan.stability, where)
+    place = {name: at for at, name in enumerate(table.names)}
+    at = np.array([place.get(name, -1) for name in network.names], dtype=np.intp)
+    pairs = network.pairs
+    first, second = at[pairs.first], at[pairs.second]
+    known = (first >= 0) & (second >= 0)  # a column that repeats another one was not asked
+    # Positions among the table's variables keep the order of the network's names: first stays first.
+    shares = found.of(first[known], second[known], problem.d)
+    columns = {name: np.full(len(pairs), np.nan) for name in RESAMPLED}
+    for name, share in zip(
+        RESAMPLED if plan.engine.takes_directions else RESAMPLED[:1], shares, strict=False
+    ):
+        columns[name][known] = share
+    tests = problem.d * (problem.d - 1) // 2 - len(problem.forbidden) - len(problem.required)
+    drawn = Resampling(plan.stability, problem.n // 2, found.mean_edges, tests)
+    often = np.isin(found.first * problem.d + found.second, first[known] * problem.d + second[known])
+    missed = int(np.count_nonzero(~often & (found.share > 0.5)))
+    more = (
+        (f"{missed:,} pairs that did not come close in all rows are edges in most half-samples",)
+        if missed
+        else ()
+    )
+    facts = replace(network.facts, warnings=(*network.facts.warnings, drawn.text, *more))
+    return replace(network, pairs=replace(pairs, **columns), resampling=drawn, facts=facts)
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

@@ -224,6 +224,10 @@ class Engine(Part, ABC):
         """How many rows it looks at, None for all; of longer tables it is given a random sample."""
         return None
 
+    def for_halves(self) -> Engine:
+        """Return the engine that fits half-samples: itself, without whatever it writes to the disk."""
+        return self
+
     @abstractmethod
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
         """Return about how many bytes a fit needs beyond the table.

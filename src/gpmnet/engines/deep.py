@@ -124,6 +124,10 @@ class DeepEngine(Recipe, Engine):
         """How it chooses edges where tests do not."""
         return _RULE if self.decide == "omega" else None
 
+    def for_halves(self) -> DeepEngine:
+        """Return the engine without checkpoints: a half-sample is kept when it is done."""
+        return replace(self, options=replace(self.options, checkpoint=None))
+
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
         """Return about how many bytes a fit needs beyond the table."""
         local = LocalEngine(self.options.local).memory(n_rows, n_levels)
