@@ -6,8 +6,10 @@ the last worker that held them, and with the scheduler. What has come back has c
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from gpmnet.errors import ComputationError, InputError, MissingExtraError, one_line, quote
@@ -45,7 +47,7 @@ def cluster_results(
     first, deadline = True, 0.0
     while left:
         try:
-            with _connected(address, first, workers) as client:
+            with _quiet(), _connected(address, first, workers) as client:
                 first, deadline = False, time.monotonic() + PATIENCE_SECONDS
                 for number, answer in _round(client, function, shared, list(left)):
                     del left[number]
@@ -59,12 +61,26 @@ def cluster_results(
             time.sleep(0.5)
 
 
-def _connected(address: str, first: bool, workers: int | None) -> Any:
-    """Return a client of a cluster that has workers; raise for good the first time, as `_LostError` later."""
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's client from printing what it makes of a lost scheduler: that is dealt with here."""
     try:
-        from distributed import Client
+        import distributed  # noqa: F401  # sets its loggers up, now or over our setting
     except ImportError as error:
         raise MissingExtraError("Dask distributed", "cluster") from error
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _connected(address: str, first: bool, workers: int | None) -> Any:
+    """Return a client of a cluster that has workers; raise for good the first time, as `_LostError` later."""
+    from distributed import Client
+
     client = None
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -88,10 +104,10 @@ def _round(
     from distributed import CancelledError, KilledWorker, as_completed
 
     try:
-        data = client.scatter(shared, broadcast=True, hash=False, timeout=CONNECT_SECONDS)
+        (data,) = client.scatter([shared], broadcast=True, hash=False, timeout=CONNECT_SECONDS)
         sent = {client.submit(function, data, number, pure=False): number for number in numbers}
         lost = 0
-        for future in as_completed(list(sent), raise_errors=False):
+        for future in as_completed(list(sent), loop=client.loop, raise_errors=False):
             if future.status == "error":
                 error = future.exception()
                 if isinstance(error, KilledWorker):
