@@ -6,7 +6,9 @@ the last worker that held them, and with the scheduler. What has come back has c
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -59,6 +61,54 @@ def cluster_results(
                     f"the cluster at {quote(address)} was lost and did not come back: {one_line(lost)}"
                 ) from lost
             time.sleep(0.5)
+
+
+class Caller:
+    """Calls functions on a cluster, one call from each of several threads; a call that is lost is made again.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler.
+    workers : int, optional
+        How many workers to wait for.
+    """
+
+    def __init__(self, address: str, workers: int | None = None) -> None:
+        self.address = address
+        self._lock = threading.Lock()
+        with _quiet():
+            self._client = _connected(address, True, workers)
+
+    def __call__(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
+        """Return what a worker makes of a function of an importable module."""
+        from distributed import CancelledError
+
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            client = self._client
+            try:
+                answer: Answer = client.submit(function, *arguments, pure=False).result()
+                return answer
+            except (CancelledError, OSError, TimeoutError, _LostError) as error:
+                if time.monotonic() > deadline:
+                    raise ComputationError(
+                        f"the cluster at {quote(self.address)} was lost and did not come back: {one_line(error)}"
+                    ) from error
+                self._again(client)
+
+    def _again(self, lost: Any) -> None:
+        """Connect once more, unless another thread has."""
+        with self._lock, _quiet():
+            if self._client is not lost:
+                return
+            lost.close(timeout=1)
+            with contextlib.suppress(_LostError):
+                self._client = _connected(self.address, False, None)
+
+    def close(self) -> None:
+        """End the connection; calls that are still out are not made again."""
+        self._client.close(timeout=2)
 
 
 @contextmanager
