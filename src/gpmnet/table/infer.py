@@ -36,6 +36,7 @@ from gpmnet.errors import InputError, quote
 from gpmnet.table.parse import date_text, parse_spellings
 from gpmnet.table.raw import Labelled
 from gpmnet.table.schema import Column, Encoding, Kind
+from gpmnet.table.space import columns_at_a_time, release
 
 FEW_VALUES = 5
 ORDINAL_VALUES = 20
@@ -89,10 +90,11 @@ def number_facts(numbers: NDArray[np.floating], columns_per_block: int = 2048) -
 
     Time O(k n log n); memory O(n * columns_per_block) beyond the matrix.
     """
-    blocks = [
-        _block_facts(numbers[:, start : start + columns_per_block])
-        for start in range(0, max(numbers.shape[1], 1), columns_per_block)
-    ]
+    columns_per_block = columns_at_a_time(len(numbers), columns_per_block)
+    blocks = []
+    for start in range(0, max(numbers.shape[1], 1), columns_per_block):
+        blocks.append(_block_facts(numbers[:, start : start + columns_per_block]))
+        release(numbers)
     return NumberFacts(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 

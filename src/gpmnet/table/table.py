@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from gpmnet.errors import InputError, one_line, quote
 from gpmnet.parts import resolve
 from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
-from gpmnet.table.encode import Encoded, break_ties, ranks_and_ties, row_order, values_at_scores
+from gpmnet.table.encode import (
+    Encoded,
+    break_ties,
+    ranks_and_ties,
+    row_order,
+    sample_ranks,
+    values_at_scores,
+)
 from gpmnet.table.frames import from_array, from_frame, is_frame
 from gpmnet.table.infer import (
     Coded,
@@ -29,6 +36,7 @@ from gpmnet.table.missing import MISSING, MissingPolicy
 from gpmnet.table.raw import RawTable
 from gpmnet.table.read import read_raw
 from gpmnet.table.schema import Column, Schema, check_kinds
+from gpmnet.table.space import columns_at_a_time, is_on_disk, release, side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +101,18 @@ class Table:
         values[:, self.is_discrete] = self.codes
         return values
 
-    def encode(self, seed: int = 0) -> Encoded:
-        """Return ranks and codes, rows in the order that `row_order` gives them; `seed` decides how ties are broken."""
-        scored = [c.name for c in self.variables if c.encoding == "scores"]
-        coded = [c.name for c in self.variables if c.encoding == "codes"]
+    def encode(self, seed: int = 0, most: int | None = None) -> Encoded:
+        """Return ranks and codes, rows in the order that `row_order` gives them; `seed` decides how ties are broken.
+
+        Parameters
+        ----------
+        most : int, optional
+            Of a longer table this many rows, drawn at random and ranked among themselves; the other rows are looked at
+            a few columns at a time.
+        """
+        if most is not None and most < self.n_rows:
+            return self._sampled(seed, most)
+        scored, coded = self._named("scores"), self._named("codes")
         ranks, tied, groups = ranks_and_ties(self.numbers)
         ranks[:, tied] = groups  # what tells values apart, until ties are broken
         rows = row_order([(scored, ranks), (coded, self.fine_codes)], self.n_rows)
@@ -113,6 +129,44 @@ class Table:
             fine_codes=self.fine_codes[rows],
             tied=tied,
             groups=np.asfortranarray(groups),
+            rows=rows,
+        )
+
+    def _named(self, encoding: str) -> list[str]:
+        return [column.name for column in self.variables if column.encoding == encoding]
+
+    def _sampled(self, seed: int, most: int) -> Encoded:
+        """Return what `encode(seed).take(...)` would of a random sample, without the ranks of all rows."""
+        scored, coded = self._named("scores"), self._named("codes")
+        tied: list[int] = []
+        step = columns_at_a_time(self.n_rows, 512)
+
+        def apart() -> Iterator[tuple[list[str], NDArray[np.integer]]]:
+            for start in range(0, len(scored), step):
+                ranks, at, groups = ranks_and_ties(self.numbers[:, start : start + step])
+                release(self.numbers)
+                ranks[:, at] = groups
+                tied.extend((start + at).tolist())
+                yield scored[start : start + step], ranks
+            yield coded, self.fine_codes
+
+        order = row_order(apart(), self.n_rows)
+        places = np.sort(np.random.default_rng(seed).choice(self.n_rows, most, replace=False))
+        rows = order[places]
+        columns = (np.asarray(self.numbers[rows, k]) for k in range(len(scored)))
+        values = side_by_side(columns, most, len(scored), self.numbers.dtype)
+        release(self.numbers)
+        at = np.array(tied, dtype=np.intp)
+        ranks, groups = sample_ranks(values, at, [scored[k] for k in tied], places, seed)
+        return Encoded(
+            names=self.names,
+            is_discrete=self.is_discrete,
+            ranks=ranks,
+            codes=self.codes[rows],
+            n_levels=self.n_levels[self.is_discrete],
+            fine_codes=self.fine_codes[rows],
+            tied=at,
+            groups=groups,
             rows=rows,
         )
 
@@ -285,14 +339,12 @@ def _duplicates(
         at = int(raw.number_at[k])
         few[at] = code_numbers(raw.names[at], raw.numbers[:, k]).codes
     many = np.flatnonzero(is_used & ~is_few)
-    values = raw.numbers if len(many) == raw.numbers.shape[1] else raw.numbers[:, many]
-    many_at = raw.number_at[many]
-    if long:
-        many_at = np.append(many_at, long)
-        order = np.argsort(many_at)  # the first column stands for all
-        values = np.column_stack([values, *(positions[at] for at in long)])[:, order]
-        many_at = many_at[order]
-    return find_duplicates(few, values, many_at.tolist())
+    if not long:
+        return find_duplicates(few, raw.numbers, raw.number_at[many].tolist(), many)
+    column_of = {int(raw.number_at[k]): k for k in many}
+    many_at = sorted((*column_of, *long))  # the first column stands for all
+    parts = (positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in many_at)
+    return find_duplicates(few, side_by_side(parts, raw.n_rows, len(many_at), np.float64), many_at)
 
 
 def _build(
@@ -301,18 +353,20 @@ def _build(
     scored = [schema.index(c.name) for c in schema.active if c.encoding == "scores"]
     discrete = [schema.index(c.name) for c in schema.active if c.encoding == "codes"]
     if len(scored) == raw.numbers.shape[1] and not positions:
-        numbers = raw.numbers.copy(order="K")  # it may be the caller's own memory
+        # In memory it may be the caller's own; a file on the disk is ours.
+        numbers = raw.numbers if is_on_disk(raw.numbers) else raw.numbers.copy(order="K")
     else:
         column_of = {at: k for k, at in enumerate(raw.number_at.tolist())}
-        parts = [positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in scored]
-        numbers = np.stack(parts, axis=1) if parts else np.empty((raw.n_rows, 0))
+        parts = (positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in scored)
+        kind = np.float64 if positions else raw.numbers.dtype
+        numbers = side_by_side(parts, raw.n_rows, len(scored), kind)
     chosen = [coded[at] for at in discrete]
-    codes = _side_by_side([one.codes for one in chosen], raw.n_rows)
+    codes = _stacked([one.codes for one in chosen], raw.n_rows)
     fine = codes
     if any(one.fine is not None for one in chosen):
-        fine = _side_by_side([one.codes if one.fine is None else one.fine for one in chosen], raw.n_rows)
+        fine = _stacked([one.codes if one.fine is None else one.fine for one in chosen], raw.n_rows)
     return Table(schema, numbers, codes, fine)
 
 
-def _side_by_side(codes: list[NDArray[np.int16]], n: int) -> NDArray[np.int16]:
+def _stacked(codes: list[NDArray[np.int16]], n: int) -> NDArray[np.int16]:
     return np.stack(codes, axis=1) if codes else np.empty((n, 0), dtype=np.int16)
