@@ -18,13 +18,13 @@ import numpy as np
 import pandas as pd
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-FDR, PAIRS, SEEDS = 0.2, 10, 4
+FDR, PAIRS, SEEDS = 0.2, 8, 2
 TASKS = (
-    ("gaussian", "continuous", 10, 300),
-    ("nonparanormal", "continuous", 10, 300),
-    ("butterfly", "mixed", 10, 300),
-    ("dag", "mixed", 10, 300),
-    ("random", "discrete", 10, 300),
+    ("gaussian", "continuous", 8, 240),
+    ("nonparanormal", "continuous", 8, 240),
+    ("butterfly", "mixed", 8, 240),
+    ("dag", "mixed", 8, 240),
+    ("random", "discrete", 8, 240),
 )
 EDGES = np.round(np.arange(0.0, 1.01, 0.1), 1)
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
