@@ -62,7 +62,7 @@ def stars_lam(
 ) -> tuple[float, list[float]]:
     """Return the weakest penalty at which graphs of subsamples still agree, and the instability along the path.
 
-    With theta the share of subsamples that have a pair as an edge, two of them disagree on it with chance 2 theta (1 - theta);
+    With theta the share of subsamples that have a pair as an edge, two of them disagree with chance 2 theta (1 - theta);
     instability is its mean over all pairs. As the penalty weakens it is taken never to fall, and the path ends where it is
     above `most`; if it is so from the start, the strongest penalty is taken.
 
