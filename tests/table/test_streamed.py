@@ -1,6 +1,7 @@
 """Tables that are read column by column and held in a file: the same table, and the same network."""
 
 import datetime
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -150,3 +151,23 @@ def test_no_room_on_the_disk_is_one_line(monkeypatch):
     monkeypatch.setattr(space.tempfile, "TemporaryFile", full)
     with pytest.raises(InputError, match="set TMPDIR to a folder on a larger disk"):
         space.column_space(10, 2, np.float64)
+
+
+def test_pages_of_both_files_are_given_back(monkeypatch):
+    """What is copied from one file on the disk to another is held by neither."""
+    monkeypatch.setattr(space, "IN_MEMORY_BYTES", 0)
+    n, k = 1 << 20, 16
+    first = space.side_by_side((np.full(n, float(at)) for at in range(k)), n, k, np.float64)
+    before = resident_file_bytes()
+    second = space.side_by_side((first[:, at] for at in range(k)), n, k, np.float64)
+    assert resident_file_bytes() - before < 4 * 8 * n  # of the 2 * 16 columns a few
+    assert np.array_equal(second[5], np.arange(k, dtype=float))
+
+
+def resident_file_bytes():
+    """Return how much of this process's memory is pages of files."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        pytest.skip("this system does not say")
+    lines = status.read_text().splitlines()
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(("RssFile", "RssShmem")))

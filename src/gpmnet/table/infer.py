@@ -108,8 +108,9 @@ def _block_facts(block: NDArray[np.floating]) -> tuple[NDArray[np.generic], ...]
     distinct = np.count_nonzero(fresh, axis=1)
     last = np.maximum(present - 1, 0)
     whole = np.ones(k, dtype=bool)
-    for row in range(0, n, 512):  # bounded scratch space
-        piece = block[row : row + 512]
+    step = max(512, (1 << 20) // max(k, 1))
+    for row in range(0, n, step):  # bounded scratch space
+        piece = block[row : row + step]
         whole &= np.all((piece == np.floor(piece)) | np.isnan(piece), axis=0)
     steps = np.zeros(k, dtype=np.intp)
     candidates = np.flatnonzero(whole & (present == n))

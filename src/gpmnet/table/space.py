@@ -55,6 +55,7 @@ def side_by_side(columns: Iterable[NDArray[Any]], n: int, k: int, dtype: DTypeLi
     for at, column in enumerate(columns):
         space[:, at] = column
         release(space)
+        release(column)  # it may come from another such file
     return space
 
 
