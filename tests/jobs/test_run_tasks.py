@@ -5,6 +5,7 @@ import joblib
 import numpy as np
 import pytest
 from job_tasks import broken, slow
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gpmnet.errors import InputError
 from gpmnet.jobs import Kept, Where, forget, run_tasks
@@ -75,3 +76,17 @@ def test_forgetting_leaves_what_is_not_ours(tmp_path):
     forget(tmp_path)
     assert [path.name for path in (tmp_path / "key").iterdir()] == ["notes.txt"]
     forget(tmp_path / "never made")
+
+
+def test_the_callers_threads_are_as_they_were(tmp_path):
+    def limits():
+        return {
+            pool["filepath"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+        }
+
+    with threadpool_limits(2, user_api="blas"):
+        before = limits()
+        assert set(before.values()) == {2}
+        with joblib.parallel_config(backend="threading", n_jobs=3):
+            run_tasks(slow, (tmp_path, 0.05), 6, Where(), Kept())
+        assert limits() == before

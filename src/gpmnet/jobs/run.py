@@ -62,10 +62,13 @@ def run_tasks(
     found = {number: result for number in range(count) if (result := kept.load(number)) is not None}
     left = [number for number in range(count) if number not in found]
     progress(phase, len(found), count)
-    for number, result in _results(function, shared, left, where):
-        kept.save(number, result)
-        found[number] = result
-        progress(phase, len(found), count)
+    with (
+        one_thread()
+    ):  # around all of them: tasks in threads of one process restore each other's limits, not the caller's
+        for number, result in _results(function, shared, left, where):
+            kept.save(number, result)
+            found[number] = result
+            progress(phase, len(found), count)
     return [found[number] for number in range(count)]
 
 
@@ -78,7 +81,7 @@ def _results(
     if where.cluster is not None:
         from gpmnet.jobs.cluster import cluster_results
 
-        yield from cluster_results(where.cluster, one_task, (function, shared), numbers, where.workers)
+        yield from cluster_results(where.cluster, task_there, (function, shared), numbers, where.workers)
         return
     from joblib import Parallel, delayed
 
@@ -92,6 +95,15 @@ def one_task(given: tuple[Callable[[Any, int], Arrays], Any], number: int) -> tu
     function, shared = given
     with one_thread():
         return number, function(shared, number)
+
+
+def task_there(given: tuple[Callable[[Any, int], Arrays], Any], number: int) -> tuple[int, Arrays]:
+    """Return the same on a worker, whose limits stay: it may be at work on other tasks of ours when this one ends."""
+    import torch  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(limits=1, user_api="blas")
+    return one_task(given, number)
 
 
 @contextmanager
