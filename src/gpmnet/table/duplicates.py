@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from gpmnet.table.space import release, rows_of
+
 RELABELLED_UP_TO = 64
 _PROBES = 128
 _LOG_CHANCE = math.log(1e-6)
@@ -54,7 +56,13 @@ def find_duplicates(
         twins |= _twins(_equal_at_probes(codes), at, lambda i: _by_first_use(codes[:, i]), relabelled=True)
     listed = np.arange(many.shape[1]) if columns is None else columns
     probed = _order_at_probes(many, listed)
-    ordered = _twins(probed, list(many_at), lambda i: _by_order(many[:, listed[i]]), relabelled=False)
+
+    def ranked(at: int) -> NDArray[np.int32]:
+        ranks = _by_order(many[:, listed[at]])
+        release(many)
+        return ranks
+
+    ordered = _twins(probed, list(many_at), ranked, relabelled=False)
     return twins | ordered
 
 
@@ -105,11 +113,12 @@ def _order_at_probes(values: NDArray[np.floating], columns: NDArray[np.intp]) ->
     """Return the signs of x[a] - x[b], flipped so that the first nonzero one is positive; NaN counts as 2."""
     a, b = _probes(values.shape[0])
     with np.errstate(invalid="ignore", over="ignore"):
-        sign = np.sign(values[a][:, columns] - values[b][:, columns])
+        sign = np.sign(rows_of(values, a)[:, columns] - rows_of(values, b)[:, columns])
     known = np.nan_to_num(sign, nan=0.0)
     first = np.argmax(known != 0, axis=0)
     sign *= np.where(known[first, np.arange(len(columns))] < 0, -1.0, 1.0)
-    return np.nan_to_num(sign, nan=2.0).astype(np.int8).T.view(np.uint8)
+    coded: NDArray[np.int8] = np.nan_to_num(sign, nan=2.0).astype(np.int8)
+    return coded.T.view(np.uint8)
 
 
 def _by_first_use(codes: NDArray[np.integer]) -> NDArray[np.int32]:

@@ -118,7 +118,8 @@ def _block_facts(block: NDArray[np.floating]) -> tuple[NDArray[np.generic], ...]
         steps[candidates] = np.count_nonzero(np.diff(block[:, candidates], axis=0) == 1, axis=0)
     counter = steps >= max(0.95 * (n - 1), 10)
     commonest = _longest_run(ordered, fresh, present, distinct)
-    return n - present, distinct, ordered[:, 0], ordered[np.arange(k), last], whole, counter, commonest
+    low = ordered[:, 0].copy()  # a view would keep the whole block
+    return n - present, distinct, low, ordered[np.arange(k), last], whole, counter, commonest
 
 
 def _longest_run(

@@ -59,6 +59,17 @@ def side_by_side(columns: Iterable[NDArray[Any]], n: int, k: int, dtype: DTypeLi
     return space
 
 
+def rows_of(array: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Return some rows of all columns; of a file one column at a time: every row brings pages around it into memory."""
+    if not is_on_disk(array):
+        return array[rows]
+    found = np.empty((len(rows), array.shape[1]), dtype=array.dtype, order="F")
+    for at in range(array.shape[1]):
+        found[:, at] = array[rows, at]
+        release(array)
+    return found
+
+
 def is_on_disk(array: NDArray[Any]) -> bool:
     """Whether an array, or what it is a view of, is such a file."""
     return isinstance(array, np.memmap)

@@ -36,7 +36,7 @@ from gpmnet.table.missing import MISSING, MissingPolicy
 from gpmnet.table.raw import RawTable
 from gpmnet.table.read import read_raw
 from gpmnet.table.schema import Column, Schema, check_kinds
-from gpmnet.table.space import columns_at_a_time, is_on_disk, release, side_by_side
+from gpmnet.table.space import columns_at_a_time, is_on_disk, release, rows_of, side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +153,7 @@ class Table:
         order = row_order(apart(), self.n_rows)
         places = np.sort(np.random.default_rng(seed).choice(self.n_rows, most, replace=False))
         rows = order[places]
-        columns = (np.asarray(self.numbers[rows, k]) for k in range(len(scored)))
-        values = side_by_side(columns, most, len(scored), self.numbers.dtype)
-        release(self.numbers)
+        values = rows_of(self.numbers, rows)
         at = np.array(tied, dtype=np.intp)
         ranks, groups = sample_ranks(values, at, [scored[k] for k in tied], places, seed)
         return Encoded(
