@@ -1,6 +1,7 @@
 """Tables that are read column by column and held in a file: the same table, and the same network."""
 
 import datetime
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -171,3 +172,20 @@ def resident_file_bytes():
         pytest.skip("this system does not say")
     lines = status.read_text().splitlines()
     return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(("RssFile", "RssShmem")))
+
+
+def test_a_table_on_the_disk_is_never_held_whole(tmp_path, monkeypatch):
+    n, k = 100_000, 40
+    pd.DataFrame(np.random.default_rng(0).normal(size=(n, k))).add_prefix("x").to_parquet(
+        tmp_path / "t.parquet"
+    )
+    monkeypatch.setattr(space, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(space, "CELLS", 2 * n)
+    monkeypatch.setattr(streamed, "STREAMED_BYTES", 0)
+    tracemalloc.start()
+    try:
+        load_table(tmp_path / "t.parquet").encode(0, 1000)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 8 * n * k / 2
