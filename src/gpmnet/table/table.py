@@ -178,6 +178,7 @@ class Table:
         values = values_at_scores(
             self.numbers[:, np.count_nonzero(~self.is_discrete[:at])], np.asarray(encoded)
         )
+        release(self.numbers)
         if column.levels:  # ordered categories: positions among the levels
             return np.array(column.levels, dtype=object)[values.astype(np.intp)]
         return values
