@@ -17,6 +17,7 @@ from gpmnet.bench.rows import load_rows
 from gpmnet.bench.style import looks
 from growth import slopes
 from intervals import summary as coverage
+from stability import summary as by_stability
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 KEEP = [
@@ -84,6 +85,8 @@ TITLES = {
         ["d", "kind", "method"],
     ),
     "scale": ("Large Butterfly networks, n = 1000", ["device", "d"]),
+    "stability": ("Stability of edges: how many are false", []),
+    "many_rows": ("More rows than memory", []),
     "twelve": ("Twelve variables, Butterfly continuous, n = 1000, beside GraphicalLassoCV", ["draw"]),
     "twelve-deep": ("The deep engine on twelve variables, beside GraphicalLassoCV", ["draw"]),
     "deep_growth": ("The deep engine: training time, 300 steps of the sliced objective", ["device", "d"]),
@@ -143,6 +146,10 @@ def table(rows, by):
         return honest_table(rows)
     if "pairs_of" in rows:
         return intervals_table(rows)
+    if "stability" in rows:
+        return stability_table(rows)
+    if "bare_product_seconds" in rows:
+        return f"{markdown(rows.round(5))}\n\n{plan_table(rows)}"
     if "penalty" in rows:
         columns = ["hamming", "edges", "true_edges", "average_precision", "lam"]
         return markdown(rows.groupby(by, sort=False)[columns].mean().round(3).reset_index())
@@ -250,6 +257,38 @@ def intervals_table(rows):
         "interval's width and of the strength less the true one; `refuted`: share of the true edges with a p-value up to "
         "that if `min_strength` is their true strength, which should be at most that. "
         f"Made by `python benchmarks/intervals.py`.\n\n{markdown(coverage(rows).reset_index())}"
+    )
+
+
+def stability_table(rows):
+    """Return the share of false edges by their stability."""
+    tasks = rows.groupby(["simulator", "kind", "d", "n"], sort=False).seed.nunique().reset_index(name="draws")
+    return (
+        f"Simulated tables, {int(rows.n_pairs.iloc[0])} pairs of half-samples; the local engine at the nominal rate, the "
+        "dag engine by its score. `share false`: of the edges with at least that stability; `of the true edges`: of those "
+        "found in all rows, how many are at least so stable. Made by `python benchmarks/stability.py calibrate`.\n\n"
+        f"{markdown(by_stability(rows))}\n\n"
+        f"![Share of false edges by stability](results/stability.png)\n\nTables:\n\n{markdown(tasks)}"
+    )
+
+
+def plan_table(rows):
+    """Return what larger fits would take, from smaller ones: the product grows with d squared, the rest with d."""
+    lines = []
+    for device, some in rows.groupby("device", sort=False):
+        means = some.groupby("d")[["fit_seconds", "bare_product_seconds"]].mean()
+        for goal in (100_000, 1_000_000):
+            known = means[means.index < goal]
+            base = known.index.max()
+            product, fit = known.loc[base, "bare_product_seconds"], known.loc[base, "fit_seconds"]
+            predicted = product * (goal / base) ** 2 + (fit - product) * goal / base
+            measured = means.loc[goal, "fit_seconds"] if goal in means.index else float("nan")
+            line = {"device": device, "d": goal, "from d": base, "predicted seconds": round(predicted)}
+            lines.append(line | {"measured seconds": measured, "features, GB": 56 * 1000 * goal / 1e9})
+    return (
+        "On paper: the seconds of a larger fit from those of a smaller one, the bare product growing with the square of the "
+        "variables and all else in proportion; `features` is what is held of 1,000 rows (56 bytes a row and variable).\n\n"
+        + markdown(pd.DataFrame(lines))
     )
 
 

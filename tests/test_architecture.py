@@ -14,6 +14,7 @@ ROOT = Path(gpmnet.__file__).parent
 ORDER = [
     {"errors"},
     {"checks", "files", "frozen", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
+    {"jobs"},
     {"table"},
     {"columns"},
     {"imputing"},

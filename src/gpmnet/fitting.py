@@ -6,7 +6,7 @@ import gc
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,17 +19,21 @@ from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines.base import Engine, Found, Problem, blocks_that_fit, check_gaps, looked_at
 from gpmnet.engines.decide import cautions_of, decide
 from gpmnet.engines.pooled import pooled
+from gpmnet.engines.resampled import Asked, check_halves, frequencies
 from gpmnet.errors import InputError, OutOfMemoryError, quote
 from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
 from gpmnet.imputing import complete_tables, gap_notes, rarely_together
+from gpmnet.jobs import Where
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
+from gpmnet.network.pairs import RESAMPLED
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.network.relations import relation_note
+from gpmnet.network.resampling import Resampling
 from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff
@@ -58,6 +62,10 @@ class Plan:
     seed : int
     settings : mapping
         What repeats the fit, for the network's facts.
+    stability : int
+        Pairs of half-samples; 0 for none.
+    where : Where
+        Where half-samples are fitted.
     """
 
     engine: Engine
@@ -71,6 +79,8 @@ class Plan:
     memory: int | None
     seed: int
     settings: Mapping[str, Any]
+    stability: int = 0
+    where: Where = field(default_factory=Where)
 
     def problem(self, table: Table, progress: Progress = silent) -> tuple[Problem, tuple[str, ...]]:
         """Return what the engine is given, and a note if these are not all rows."""
@@ -103,7 +113,9 @@ class Plan:
         Work of no other fit has it.
         """
         asked = [
-            (field.name, getattr(self, field.name)) for field in fields(self) if field.name != "settings"
+            (field.name, getattr(self, field.name))
+            for field in fields(self)
+            if field.name not in ("settings", "stability", "where")
         ]
         said = [_versions(), platform.python_version(), platform.machine(), asked, halvings, table.schema]
         said += [None if table.filling is None else repr(table.filling)]
@@ -170,6 +182,8 @@ def fit_table(
     GPU has too little memory, all is computed again in smaller blocks, and at last on the CPU, which the network says.
     """
     check_gaps(plan.engine, table)
+    if plan.stability:
+        check_halves(table)
     fit = _Fit(table, begun, origin, progress, on_edges, shelf)
     halvings = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
     while True:
@@ -264,6 +278,9 @@ class _Fit:
         facts = replace(facts, seconds=seconds, warnings=notes)
         network, omega = build_network(table, found, chosen, described, shown, said, facts)
         network = replace(network, groups=groups, joint_findings=findings)
+        if plan.stability:
+            network = with_stability(network, plan, problem, table)
+            timings["stability"] = time.perf_counter() - clock[-1]
         n_iter = max(found.n_iter, described.n_iter)
         told = cautions, "; ".join(alike), rarely_together(table)
         return Outcome(network, omega, found.learned, timings, n_iter, *told)
@@ -277,6 +294,38 @@ def _few_rows(n: int) -> tuple[str, ...]:
     if n >= _FEW_ROWS:
         return ()
     return (f"{n} rows show all but perfect dependence only: that two variables have no edge says nothing",)
+
+
+def with_stability(network: MarkovNetwork, plan: Plan, problem: Problem, table: Table) -> MarkovNetwork:
+    """Return a network whose pairs have their stability: how often they are edges in half-samples of its rows.
+
+    The half-samples are of the rows that the engine looked at, and edges are chosen in them as they were in all.
+    """
+    where = plan.where if plan.where.workers is not None else replace(plan.where, workers=plan.n_jobs)
+    found = frequencies(Asked(plan.engine, problem, plan.cutoff), plan.stability, where)
+    place = {name: at for at, name in enumerate(table.names)}
+    at = np.array([place.get(name, -1) for name in network.names], dtype=np.intp)
+    pairs = network.pairs
+    first, second = at[pairs.first], at[pairs.second]
+    known = (first >= 0) & (second >= 0)  # a column that repeats another one was not asked
+    # Positions among the table's variables keep the order of the network's names: first stays first.
+    shares = found.of(first[known], second[known], problem.d)
+    columns = {name: np.full(len(pairs), np.nan) for name in RESAMPLED}
+    for name, share in zip(
+        RESAMPLED if plan.engine.takes_directions else RESAMPLED[:1], shares, strict=False
+    ):
+        columns[name][known] = share
+    tests = problem.d * (problem.d - 1) // 2 - len(problem.forbidden) - len(problem.required)
+    drawn = Resampling(plan.stability, problem.n // 2, found.mean_edges, tests)
+    often = np.isin(found.first * problem.d + found.second, first[known] * problem.d + second[known])
+    missed = int(np.count_nonzero(~often & (found.share > 0.5)))
+    more = (
+        (f"{missed:,} pairs that did not come close in all rows are edges in most half-samples",)
+        if missed
+        else ()
+    )
+    facts = replace(network.facts, warnings=(*network.facts.warnings, drawn.text, *more))
+    return replace(network, pairs=replace(pairs, **columns), resampling=drawn, facts=facts)
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

@@ -122,6 +122,17 @@ def fit(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from where a stopped run of the same command was.")
     ] = False,
+    stability: Annotated[
+        int,
+        typer.Option(metavar="B", help="Look for the edges again in B pairs of half-samples; 50 is plenty."),
+    ] = 0,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Half-samples at a time; of a cluster, workers to wait for."),
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="tcp://...", help="Fit half-samples on this Dask cluster.")
+    ] = None,
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html; `gpmnet report DIR` can later.")
     ] = True,
@@ -135,6 +146,9 @@ def fit(
         raise InputError("--groups and --block-rows both say which rows belong together; give one of them")
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
+    for name, value in (("workers", workers), ("cluster", cluster)):
+        if value is not None and not stability:
+            raise InputError(f"--{name} is for half-samples; it needs --stability 50, for instance")
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
     _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
@@ -154,12 +168,21 @@ def fit(
         "require": read_pairs(require),
         "arrows": read_pairs(arrows),
         "tiers": read_tiers(tiers),
+        "stability": stability,
+        "workers": workers,
+        "cluster": cluster,
+        "keep": halves_beside(out) if stability else None,
     } | parts
     if base is not None:
         settings["options__base"] = base
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
     run(loaded, out, settings, str(table), Results(with_report, open_report, raw_csv), resume)
+
+
+def halves_beside(out: Path) -> Path:
+    """Return the folder of a run's finished half-samples, from which the same command goes on after a stop."""
+    return out.resolve().parent / f".{out.resolve().name[:60]}.halves"
 
 
 def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -213,6 +236,7 @@ def run(
     from gpmnet.cli.show import show_network
     from gpmnet.estimator import GPM
     from gpmnet.files import Shelf, claimed, whole_folder
+    from gpmnet.jobs import forget
     from gpmnet.network import Origin
 
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
@@ -247,6 +271,8 @@ def run(
         network = model.network_
         write(network, results.with_report)
         shelf.remove()
+        if settings.get("keep") is not None:
+            forget(settings["keep"])
         keeps(f"the results in {quote(out, 200)} are complete")
     show_network(network, table.schema)
     written = [name for name in FILES if results.with_report or name != "report.html"]

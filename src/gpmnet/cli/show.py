@@ -95,7 +95,8 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
     out.print(Text(repr(network)))
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     directed = network.directions is not None
-    for heading in ("edge", "strength", "95% interval", "sign", "p", "evidence" if directed else "q"):
+    drawn = ("stability",) if network.resampling is not None else ()
+    for heading in ("edge", "strength", "95% interval", "sign", "p", "evidence" if directed else "q", *drawn):
         table.add_column(heading, justify="left" if heading == "edge" else "right")
     differ = (edges["n_rows"].dropna() != network.n_rows).any()
     if differ:
@@ -109,6 +110,7 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
             sign_mark(float(row.sign), minus="-"),  # type: ignore[arg-type]
             _probability(float(row.p_value)),  # type: ignore[arg-type]
             f"{row.evidence:.0f}" if directed else _probability(float(row.q_value)),  # type: ignore[arg-type]
+            *(f"{row.stability:.2f}" for _ in drawn),
             *([f"{row.n_rows:,.0f}"] if differ else []),
         )
     out.print(table)

@@ -288,12 +288,12 @@ def blocks_that_fit(engine: Engine, table: Table, device: str, budget: int | Non
 
 def looked_at(table: Table, engine: Engine, seed: int) -> tuple[Encoded, tuple[str, ...]]:
     """Return the rows that an engine looks at, and a note if these are not all."""
-    encoded = table.encode(seed)
     n, most = table.n_rows, engine.most_rows
+    encoded = table.encode(seed, most)
     if most is None or n <= most:
         return encoded, ()
     note = f"edges rest on {most:,} of {n:,} rows, drawn at random; most_rows=None in the engine's LocalOptions takes all"
-    return encoded.take(np.sort(np.random.default_rng(seed).choice(n, most, replace=False))), (note,)
+    return encoded, (note,)
 
 
 def check_gaps(engine: Engine, table: Table) -> None:

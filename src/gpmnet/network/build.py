@@ -17,7 +17,7 @@ from gpmnet.network import matrix
 from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding
 from gpmnet.network.network import MarkovNetwork
-from gpmnet.network.pairs import STATISTICS, Pairs
+from gpmnet.network.pairs import FIGURES, Pairs
 from gpmnet.network.shapes import Axis, Shapes
 from gpmnet.selection import Chosen, Cutoff, choose_edges
 from gpmnet.table import Table
@@ -25,7 +25,7 @@ from gpmnet.testing.strength import interval
 
 MOST_SHAPES = 2000
 """The strongest edges, at most this many, get a shape; none above `gpmnet.network.DENSE_UP_TO` variables."""
-_CERTAIN = dict.fromkeys(STATISTICS, np.nan) | {
+_CERTAIN = dict.fromkeys(FIGURES, np.nan) | {
     "strength": 1.0,
     "strength_low": 1.0,
     "strength_high": 1.0,
@@ -174,7 +174,7 @@ def _with_twins(table: Table, pairs: Pairs, names: tuple[str, ...]) -> Pairs:
     twins = [sorted((place[first], place[name])) for name, first in table.schema.duplicates.items()]
     first, second = np.array(twins, dtype=np.intp).reshape(-1, 2).T
     certain = _CERTAIN | {"n_rows": float(table.n_rows)}
-    columns = {name: np.r_[getattr(pairs, name), np.full(len(twins), certain[name])] for name in STATISTICS}
+    columns = {name: np.r_[getattr(pairs, name), np.full(len(twins), certain[name])] for name in FIGURES}
     return Pairs.of(
         np.r_[moved[pairs.first], first],
         np.r_[moved[pairs.second], second],

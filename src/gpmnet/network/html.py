@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpmnet.network.pairs import FIGURES
+from gpmnet.network.pairs import ESTIMATES
 from gpmnet.network.text import at_cutoff, counted, interval_text, p_text, short, sign_mark
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def network_html(network: MarkovNetwork) -> str:
     rows = [
         [short(source), short(target), _figure(strength), interval_text(*ends), sign_mark(sign), _p(p), _p(q)]
         for source, target, strength, *ends, sign, p, q in zip(
-            *(edges[name] for name in ("source", "target", *FIGURES[1:])), strict=True
+            *(edges[name] for name in ("source", "target", *ESTIMATES[1:])), strict=True
         )
     ]  # fmt: skip
     heading = ["source", "target", "strength", "95% interval", "sign", "p", "q"]

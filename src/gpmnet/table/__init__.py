@@ -3,6 +3,7 @@
 from gpmnet.table.dependence import Block, Grouping
 from gpmnet.table.encode import Encoded, centred_indicators, normal_scores
 from gpmnet.table.gaps import LEAST_TOGETHER
+from gpmnet.table.load import describe, load_table
 from gpmnet.table.missing import (
     MISSING,
     Admitted,
@@ -15,7 +16,7 @@ from gpmnet.table.missing import (
     RefuseGaps,
 )
 from gpmnet.table.schema import Column, Schema
-from gpmnet.table.table import Table, describe, load_table
+from gpmnet.table.table import Table
 
 __all__ = [
     "LEAST_TOGETHER",

@@ -211,6 +211,42 @@ def break_ties(
         ranks[:, at] = broken.T
 
 
+def sample_ranks(
+    values: NDArray[np.floating],
+    tied: NDArray[np.intp],
+    names: Sequence[str],
+    places: NDArray[np.intp],
+    seed: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the ranks of some rows of a table among themselves, ties broken as in all its rows, and which values are equal.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, k)
+    tied : ndarray of shape (t,)
+        The columns in which the whole table has ties, and their names.
+    places : ndarray of shape (m,)
+        Positions of the rows among all, in the order of `row_order`.
+
+    Returns
+    -------
+    ranks : ndarray of shape (m, k)
+    groups : ndarray of shape (m, t)
+    """
+    m, k = values.shape
+    ranks = np.empty((m, k), dtype=np.int32, order="F")
+    groups = np.empty((m, len(tied)), dtype=np.int32, order="F")
+    slot = {int(column): at for at, column in enumerate(tied)}
+    for column in range(k):
+        order = np.argsort(values[:, column])
+        if column in slot:
+            at = slot[column]
+            groups[:, at] = np.unique(values[:, column], return_inverse=True)[1]
+            order = np.lexsort((noise_at(names[at], places, seed), groups[:, at]))
+        ranks[order, column] = np.arange(m, dtype=np.int32)
+    return ranks, groups
+
+
 def row_order(
     columns: Iterable[tuple[Sequence[str], NDArray[np.integer]]], n: int, columns_per_block: int = 512
 ) -> NDArray[np.intp]:
@@ -277,6 +313,11 @@ def name_noise(names: list[str], n: int, seed: int) -> NDArray[np.uint64]:
     """Return noise for each (name, row): splitmix64 of a key of the name, advanced by the row."""
     keys = np.array([_key(name, seed) for name in names], dtype=np.uint64)
     return _mixed(keys[:, None] + np.arange(1, n + 1, dtype=np.uint64) * _GOLDEN)
+
+
+def noise_at(name: str, rows: NDArray[np.intp], seed: int) -> NDArray[np.uint64]:
+    """Return the noise of one name at some rows."""
+    return _mixed(np.uint64(_key(name, seed)) + (rows + 1).astype(np.uint64) * _GOLDEN)
 
 
 def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
