@@ -135,14 +135,20 @@ def test_required_pairs_and_knowledge_hold_in_halves_too():
     assert (row.stability_forward, row.stability_backward) == (0.0, 1.0)
 
 
-def test_the_deep_engine_has_stability_and_writes_no_checkpoint_of_halves(tmp_path):
+def test_the_deep_engine_has_stability():
     frame = mixed(480)[["a", "b", "c"]]
-    model = GPM("deep", energy="pairwise", decide="omega", stability=2).set_params(
-        options__checkpoint=str(tmp_path)
-    )
-    model.fit(frame)
+    model = GPM("deep", energy="pairwise", decide="omega", stability=2).fit(frame)
     assert model.network_.edges.set_index(["source", "target"]).stability[("a", "b")] == 1.0
-    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_rows_in_groups_and_with_gaps_have_no_halves():
+    frame = mixed(60)
+    with pytest.raises(InputError, match="leave out groups"):
+        GPM(stability=2, groups=np.arange(60) // 2).fit(frame)
+    frame.iloc[3, 0] = np.nan
+    for missing in ("available", "impute"):
+        with pytest.raises(InputError, match="stability needs complete rows"):
+            GPM(stability=2, missing=missing).fit(frame)
 
 
 def test_wrong_settings_and_small_tables_are_refused():

@@ -8,9 +8,9 @@ The digest in `network.json` is the SHA-256 of all else in it (as JSON with sort
 bytes of `omega.safetensors`. It shows damage, and files of two networks in one folder; it does not say who wrote them.
 
 Up to format 6 pairs had no number of rows, and there were no half-samples. Up to format 5 there was no digest: such a
-network is loaded with a warning that a change would not show. Up to format 4 there were no directions, up to format 3 pairs had no
-interval of their strength, and a cutoff no least strength. Up to format 2 there was `fdr` for the cutoff and `about` for the
-facts, a table of anything:
+network is loaded with a warning that a change would not show. Up to format 4 there were no directions, up to format 3 pairs
+had no interval of their strength, and a cutoff no least strength. Up to format 2 there was `fdr` for the cutoff and `about`
+for the facts, a table of anything:
 what `Facts` has no place for is left out.
 """
 
