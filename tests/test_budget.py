@@ -94,24 +94,10 @@ def test_the_program_has_the_option(gpmnet_fit):
 
 
 @pytest.fixture
-def gpmnet_fit(monkeypatch, capsys, tmp_path):
-    from gpmnet.cli import main
-
+def gpmnet_fit(gpmnet, tmp_path):
     rng = np.random.default_rng(0)
     pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc")).to_csv(tmp_path / "t.csv", index=False)
-
-    def run(*arguments):
-        monkeypatch.setattr(
-            sys, "argv", ["gpmnet", "fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "out"), *arguments]
-        )
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        return (code, *capsys.readouterr())
-
-    return run
+    return lambda *arguments: gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "out", *arguments)
 
 
 @pytest.mark.parametrize("wrong", ["", "GB", "4", "4 XB", "-1GB", "0GB", 0, -5, 1.5, True, [1]])

@@ -141,6 +141,16 @@ class Table:
             column[:] = column[rows]
         groups = groups[rows]
         break_ties(ranks, tied, groups, scored, seed)
+        return self._encoded(rows, ranks, tied, np.asfortranarray(groups))
+
+    def _encoded(
+        self,
+        rows: NDArray[np.intp],
+        ranks: NDArray[np.int32],
+        tied: NDArray[np.intp],
+        groups: NDArray[np.int32],
+    ) -> Encoded:
+        """Return some rows, in their order, of which these are the ranks and ties."""
         return Encoded(
             names=self.names,
             is_discrete=self.is_discrete,
@@ -149,7 +159,7 @@ class Table:
             n_levels=self.n_levels[self.is_discrete],
             fine_codes=self.fine_codes[rows],
             tied=tied,
-            groups=np.asfortranarray(groups),
+            groups=groups,
             rows=rows,
             observed=None if self.observed is None else self.observed[rows],
             needs=self.needs,
@@ -179,17 +189,7 @@ class Table:
         values = rows_of(self.numbers, rows)
         at = np.array(tied, dtype=np.intp)
         ranks, groups = sample_ranks(values, at, [scored[k] for k in tied], places, seed)
-        return Encoded(
-            names=self.names,
-            is_discrete=self.is_discrete,
-            ranks=ranks,
-            codes=self.codes[rows],
-            n_levels=self.n_levels[self.is_discrete],
-            fine_codes=self.fine_codes[rows],
-            tied=at,
-            groups=groups,
-            rows=rows,
-        )
+        return self._encoded(rows, ranks, at, groups)
 
     def decode(self, name: str, encoded: ArrayLike) -> NDArray[Any]:
         """Return the values of a variable behind normal scores, or the labels behind codes."""
