@@ -343,8 +343,8 @@ def write():
         "5,000 rows, tables, and networks of 10,000 to 300,000 variables; those of Butterfly, random graphs at 0.05,",
         "Gaussian laws, null pairs with 300 rows, speed, null columns, parity and missed neighbors were made before a",
         "closer look took up more from 1,000 rows on (`testing/closer.py`). Of the engine with its former rule for pairs",
-        "are those of the test by itself, arrows and a million variables; older ones are intervals, growth, networks of 1,000",
-        "variables, the deep engine with tests, and rules.\n",
+        "are those of the test by itself, arrows and a million variables; older ones are intervals, growth,",
+        "networks of 1,000 variables, the deep engine with tests, and rules.\n",
     ]
     for name, (title, by) in TITLES.items():
         path = RESULTS / f"{name}.csv"
