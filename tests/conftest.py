@@ -1,9 +1,12 @@
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from gpmnet.cli import main
 from gpmnet.columns.features import build_features
 from gpmnet.columns.functions import feature_functions
 from gpmnet.table import load_table
@@ -51,3 +54,19 @@ def test_of(features_of):
         return BoundTest(DoubleResidual(interactions), Designs(features_of(data, kinds), DesignOptions()))
 
     return _test
+
+
+@pytest.fixture
+def gpmnet(monkeypatch, capsys):
+    """Run the program in this process: (exit code, stdout, stderr)."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["gpmnet", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        return (code, *capsys.readouterr())
+
+    return run

@@ -14,8 +14,10 @@ ROOT = Path(gpmnet.__file__).parent
 ORDER = [
     {"errors"},
     {"checks", "files", "frozen", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
+    {"jobs"},
     {"table"},
     {"columns"},
+    {"imputing"},
     {"energies"},
     {"objectives", "penalties"},
     {"omega"},

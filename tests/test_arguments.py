@@ -24,6 +24,8 @@ def test_more_threads_than_any_machine_has_are_not_started(given):
     ("parameters", "words"),
     [
         ({"n_jobs": "x"}, "n_jobs must be a positive number of threads"),
+        ({"fdr": 10**400}, "fdr must be between 0 and 1"),
+        ({"min_strength": -(10**400)}, "min_strength must be a number from 0"),
         ({"n_jobs": 1.5}, "n_jobs must be a positive number of threads"),
         ({"forbid": [("x1",)]}, "forbid must be a list of pairs of names"),
         ({"forbid": {"x1": "x2"}}, "forbid must be a list of pairs of names"),

@@ -36,9 +36,13 @@ try:
     said = sorted(zip(edges["source"], edges["target"]))
 except InputError as error:
     said = str(error)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+# Not ru_maxrss, which begins at what the process that started this one had.
+peak = 1024 * next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps([said, before.rss, peak]))
 """
+
+
+needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc here")
 
 
 def measured(memory=None, address_space=None):
@@ -53,6 +57,7 @@ def measured(memory=None, address_space=None):
     return json.loads(done.stdout)
 
 
+@needs_proc
 @pytest.mark.slow
 def test_a_budget_and_a_limit_are_kept_with_the_same_edges():
     edges, before, peak = measured()
@@ -67,6 +72,7 @@ def test_a_budget_and_a_limit_are_kept_with_the_same_edges():
     assert peak < before + 450_000_000
 
 
+@needs_proc
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
@@ -94,24 +100,10 @@ def test_the_program_has_the_option(gpmnet_fit):
 
 
 @pytest.fixture
-def gpmnet_fit(monkeypatch, capsys, tmp_path):
-    from gpmnet.cli import main
-
+def gpmnet_fit(gpmnet, tmp_path):
     rng = np.random.default_rng(0)
     pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc")).to_csv(tmp_path / "t.csv", index=False)
-
-    def run(*arguments):
-        monkeypatch.setattr(
-            sys, "argv", ["gpmnet", "fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "out"), *arguments]
-        )
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        return (code, *capsys.readouterr())
-
-    return run
+    return lambda *arguments: gpmnet("fit", tmp_path / "t.csv", "-o", tmp_path / "out", *arguments)
 
 
 @pytest.mark.parametrize("wrong", ["", "GB", "4", "4 XB", "-1GB", "0GB", 0, -5, 1.5, True, [1]])

@@ -24,7 +24,7 @@ from gpmnet.penalties import PENALTIES, Penalty
 from gpmnet.selection.pair_rule import PairRule, ends, union
 from gpmnet.simulate import SIMULATORS, simulate
 from gpmnet.simulate.base import Simulation, Simulator, column_names
-from gpmnet.table import MISSING, MissingPolicy, load_table
+from gpmnet.table import MISSING, Admitted, MissingPolicy, load_table
 from gpmnet.testing.base import ConditionalTest, PairTests
 
 QUICK = DeepOptions(steps=20, lam=2.0)
@@ -153,7 +153,7 @@ class PartialCorrelation(ConditionalTest):
             n = len(z) - around.shape[1]
             log_p = np.log(2) + stats.norm.logsf(abs(np.arctanh(r)) * np.sqrt(n - 2))
             row = torch.tensor(
-                [[log_p], [max(abs(r), self.floor)], [n**-0.5], [0.0], [np.sign(r)], [float(n)]],
+                [[log_p], [max(abs(r), self.floor)], [n**-0.5], [0.0], [np.sign(r)], [float(n)], [len(z)]],
                 dtype=torch.float64,
             )
             tests.put(torch.tensor([at]), PairTests(*row))
@@ -206,8 +206,8 @@ class MarginalEngine(Engine):
         log_p = np.log(2) + stats.norm.logsf(np.abs(np.arctanh(r)) * np.sqrt(problem.n - 3))
         problem.progress("correlations", 1, 1)
         error, excess = np.full_like(r, (problem.n - 3) ** -0.5), np.zeros_like(r)
-        learned = {"correlations": r}
-        return MarginalFound(first, second, log_p, np.abs(r), error, excess, np.sign(r), 1, (), learned)
+        learned, rows = {"correlations": r}, np.full_like(r, problem.n)
+        return MarginalFound(first, second, log_p, np.abs(r), error, excess, np.sign(r), rows, 1, (), learned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,9 +253,9 @@ class FirstRows(MissingPolicy):
 
     most: int = 10**6
 
-    def rows(self, raw, schema):
+    def admit(self, raw, schema):
         gaps = np.isnan(raw.numbers).any(axis=1)
-        return np.arange(min(self.most, int(gaps.argmax()) if gaps.any() else len(gaps)))
+        return Admitted(raw.take(np.arange(min(self.most, int(gaps.argmax())))))
 
 
 def test_a_missing_value_policy(monkeypatch):

@@ -9,17 +9,19 @@ if TYPE_CHECKING:
     from gpmnet.comparing import compare
     from gpmnet.estimator import GPM, fit
     from gpmnet.network import MarkovNetwork
+    from gpmnet.table import Block
     from gpmnet.testing.ci import CITest, ci_test
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["GPM", "CITest", "MarkovNetwork", "__version__", "ci_test", "compare", "fit"]
+__all__ = ["GPM", "Block", "CITest", "MarkovNetwork", "__version__", "ci_test", "compare", "fit"]
 
 _HOME = {
     "GPM": "gpmnet.estimator",
     "compare": "gpmnet.comparing",
     "fit": "gpmnet.estimator",
     "MarkovNetwork": "gpmnet.network",
+    "Block": "gpmnet.table",
     "CITest": "gpmnet.testing.ci",
     "ci_test": "gpmnet.testing.ci",
 }

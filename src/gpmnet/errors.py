@@ -50,6 +50,10 @@ class ResumeWarning(UserWarning):
     """What a stopped fit had kept cannot be used, or nothing can be kept; the message says why and what happens."""
 
 
+class GapWarning(UserWarning):
+    """Too few rows have both variables of a pair for a test; the message names them."""
+
+
 def quote(name: object, width: int = 60) -> str:
     r"""Return a name from the data as one short, printable, quoted piece of a message.
 

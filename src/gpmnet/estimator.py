@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Engine
-from gpmnet.errors import CollinearWarning, InputError, quote
+from gpmnet.errors import CollinearWarning, GapWarning, InputError, quote
 from gpmnet.files import Shelf
 from gpmnet.fitting import Plan, fit_table
 from gpmnet.memory import check_memory
@@ -26,12 +26,14 @@ from gpmnet.parameters import (
     check_callables,
     check_device,
     check_origin,
+    count_of_pairs,
     least_strength,
     name_pairs,
     name_tiers,
     seed_of,
     share,
     shelf_of,
+    where_of,
 )
 from gpmnet.parts import Part, resolve
 from gpmnet.progress import Progress, silent
@@ -40,6 +42,7 @@ from gpmnet.selection import Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
 _PAIRS = ("forbid", "require", "arrows")
+_PLACES = ("workers", "cluster", "keep")
 _PARTS = ("energy", "objective", "penalty", "decide", "options")
 
 
@@ -60,8 +63,14 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     min_strength : float
         The hypothesis that an edge must refute becomes "the strength is at most this", and p- and q-values are for
         it; 0 is no dependence at all. With many rows every pair depends a little: this keeps the graph sparse.
-    missing : {"error", "drop"} or MissingPolicy
-        What happens to rows with missing values.
+    missing : {"error", "drop", "impute", "available", "level"} or MissingPolicy
+        What happens to missing values: they are refused, or rows with them left out; several complete draws are fitted and
+        their answers pooled; every test uses the rows that have what it needs (local engine); or missing is a level of
+        discrete columns. A key of `gpmnet.table.MISSING`; see "Missing values" in the documentation.
+    groups : str, array of shape (n,), Block or None
+        Of the local engine: which rows belong together and may depend on each other, the others being independent. The name
+        of a column, which is then no variable; a value for each row; or ``Block(20)``, blocks of so many consecutive rows of
+        a series. Standard errors and p-values are those of sums over groups; near-copies are not tested jointly.
     forbid, require : sequence of (name, name), optional
         Pairs that are never edges, and are never tested; pairs that always are.
     arrows : sequence of (cause, effect), optional
@@ -89,6 +98,16 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Of the deep engine: whether tests choose the edges, or Omega alone, as published.
     options : LocalOptions, DagOptions, DeepOptions or None
         Settings of the engine.
+    stability : int
+        Pairs of half-samples in which edges are looked for again; 50 gives every edge its `stability`, the share of the 100
+        halves in which it is one, and takes about 50 times as long as the fit. 0: none.
+    workers : int or None
+        Processes for the half-samples (joblib), each with one thread; None for `n_jobs`, and where that is None too, what
+        `joblib.parallel_config` says. Of a cluster: workers to wait for.
+    cluster : str or None
+        Address of the scheduler of a Dask cluster that fits them instead, as in "tcp://10.0.0.1:8786".
+    keep : path or None
+        Folder where finished half-samples are kept: the same fit after a stop goes on from them.
 
     Attributes
     ----------
@@ -146,6 +165,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         threshold: float | None = None,
         min_strength: float = 0.0,
         missing: Any = "error",
+        groups: Any = None,
         forbid: Sequence[tuple[str, str]] | None = None,
         require: Sequence[tuple[str, str]] | None = None,
         arrows: Sequence[tuple[str, str]] | None = None,
@@ -159,12 +179,17 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         penalty: str | Part | None = None,
         decide: str | None = None,
         options: Part | None = None,
+        stability: int = 0,
+        workers: int | None = None,
+        cluster: str | None = None,
+        keep: Any = None,
     ) -> None:
         self.engine = engine
         self.fdr = fdr
         self.threshold = threshold
         self.min_strength = min_strength
         self.missing = missing
+        self.groups = groups
         self.forbid = forbid
         self.require = require
         self.arrows = arrows
@@ -178,6 +203,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.penalty = penalty
         self.decide = decide
         self.options = options
+        self.stability = stability
+        self.workers = workers
+        self.cluster = cluster
+        self.keep = keep
 
     def fit(
         self,
@@ -216,7 +245,11 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         begun = time.perf_counter()
         if isinstance(X, Table) and kinds:
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
-        table = X if isinstance(X, Table) else load_table(X, kinds=kinds, missing=self.missing)
+        if isinstance(X, Table) and self.groups is not None:
+            raise InputError("groups are said when a Table is loaded; give them to load_table")
+        if not isinstance(X, Table):
+            X = load_table(X, kinds=kinds, missing=self.missing, groups=self.groups)
+        table: Table = X
         shelf = shelf_of(resume)
         outcome = fit_table(
             plan,
@@ -243,32 +276,26 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             warnings.warn("; ".join(outcome.cautions), ConvergenceWarning, stacklevel=2)
         if outcome.hidden:
             warnings.warn(outcome.hidden, CollinearWarning, stacklevel=2)
+        if outcome.untested:
+            warnings.warn(outcome.untested, GapWarning, stacklevel=2)
         return self
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return how well the edges foretell rows that were not fitted, in nats a row; larger is better, 0 is no edge.
 
-        The held-out pseudo-likelihood of small models of each variable given its neighbors, less that of independent
-        variables; see `gpmnet.scoring`. With it a grid search can choose among settings that give different graphs.
-
-        Parameters
-        ----------
-        X : path, ndarray or data frame
-            Rows with the columns of the fit.
-        y : ignored
+        X has the columns of the fit. It is a held-out pseudo-likelihood, see `gpmnet.scoring`; with it a grid search can
+        choose among settings that give different graphs.
         """
         check_is_fitted(self, "network_")
         shape: tuple[int, ...] = getattr(X, "shape", ())
         if len(shape) == 2 and shape[1] != self.n_features_in_:
-            raise InputError(
-                f"X has {shape[1]} features, but GPM is expecting {self.n_features_in_} features as input"
-            )
+            n = self.n_features_in_
+            raise InputError(f"X has {shape[1]} features, but GPM is expecting {n} features as input")
         return held_out_gain(self.network_, self.table_, X)
 
     def check(self) -> GPM:
         """Raise where a parameter is wrong, or is one that the engine has no use for; `fit` does so before all else."""
-        self.plan()
-        resolve("missing", self.missing, MISSING, MissingPolicy)
+        self.plan(), resolve("missing", self.missing, MISSING, MissingPolicy)
         return self
 
     def set_params(self, **params: Any) -> GPM:
@@ -315,9 +342,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise InputError(f"threshold and min_strength choose edges by p-values; here {engine.own_rule}")
         settings = self._settings(engine) | {"random_state": seed}
         memory = check_memory(self.memory)
-        return Plan(
-            engine, cutoff, forbid, require, arrows, tiers, self.device, n_jobs, memory, seed, settings
-        )
+        halves = count_of_pairs(self.stability), where_of(self.workers, self.cluster, self.keep)
+        known = forbid, require, arrows, tiers
+        return Plan(engine, cutoff, *known, self.device, n_jobs, memory, seed, settings, *halves)
 
     def _cutoff(self) -> Cutoff:
         rate = share("fdr", self.fdr)
@@ -344,7 +371,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def _settings(self, engine: Engine) -> dict[str, Any]:
         """Return what repeats the fit: the parameters, and the parts as the engine has them."""
-        plain = {k: v for k, v in self.get_params(deep=False).items() if k not in _PARTS}
+        # Groups may be as many values as rows, and the table says in words what they are; where half-samples are fitted
+        # changes nothing in the answer.
+        left_out = (*_PARTS, *_PLACES, "groups")
+        plain = {k: v for k, v in self.get_params(deep=False).items() if k not in left_out}
         return plain | (engine.get_params(deep=False) if isinstance(self.engine, str) else {})
 
     def _store(self, by_engine: Mapping[str, Any], **learned: Any) -> None:
@@ -358,7 +388,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.input_tags.string = True
         return tags
 

@@ -6,7 +6,7 @@ import gc
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -16,17 +16,24 @@ from scipy import sparse
 
 from gpmnet import __version__
 from gpmnet.directed.knowledge import position_pairs, position_tiers
-from gpmnet.engines.base import Engine, Found, Problem, blocks_that_fit, looked_at
+from gpmnet.engines.base import Engine, Found, Problem, blocks_that_fit, check_gaps, looked_at
 from gpmnet.engines.decide import cautions_of, decide
+from gpmnet.engines.pooled import pooled
+from gpmnet.engines.resampled import Asked, check_halves, frequencies
 from gpmnet.errors import InputError, OutOfMemoryError, quote
 from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
+from gpmnet.imputing import complete_tables, gap_notes, rarely_together
+from gpmnet.jobs import Where
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
+from gpmnet.network.pairs import RESAMPLED
 from gpmnet.network.queries import neighbor_lists
+from gpmnet.network.relations import relation_note
+from gpmnet.network.resampling import Resampling
 from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff
@@ -34,6 +41,7 @@ from gpmnet.table import Table
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
 _MORE_HALVINGS = 2  # of blocks, when a GPU's memory ran out
+_FEW_ROWS = 20
 _PHASES = ("load", "test", "groups", "omega")
 
 
@@ -54,6 +62,10 @@ class Plan:
     seed : int
     settings : mapping
         What repeats the fit, for the network's facts.
+    stability : int
+        Pairs of half-samples; 0 for none.
+    where : Where
+        Where half-samples are fitted.
     """
 
     engine: Engine
@@ -67,6 +79,8 @@ class Plan:
     memory: int | None
     seed: int
     settings: Mapping[str, Any]
+    stability: int = 0
+    where: Where = field(default_factory=Where)
 
     def problem(self, table: Table, progress: Progress = silent) -> tuple[Problem, tuple[str, ...]]:
         """Return what the engine is given, and a note if these are not all rows."""
@@ -81,10 +95,16 @@ class Plan:
             a, b = (table.names[at] for at in min(both))
             raise InputError(f"the pair {quote(a)}, {quote(b)} is both forbidden and required")
         encoded, skipped = looked_at(table, self.engine, self.seed)
+        clusters = None
+        if table.groups is not None:
+            if not self.engine.takes_clusters:
+                raise InputError("groups of rows mean something to the local engine only; use engine='local'")
+            clusters = table.groups.codes[encoded.rows]
+            skipped = (*skipped, table.groups.note)
         tiers = position_tiers(names, self.tiers, twins)
         alpha = self.cutoff.value if self.cutoff.of == "p" else 0.0
         return Problem(
-            encoded, forbidden, required, known[2], tiers, alpha, self.seed, self.device, progress
+            encoded, forbidden, required, known[2], tiers, alpha, clusters, self.seed, self.device, progress
         ), skipped
 
     def key(self, table: Table, halvings: int = 0) -> str:
@@ -93,16 +113,21 @@ class Plan:
         Work of no other fit has it.
         """
         asked = [
-            (field.name, getattr(self, field.name)) for field in fields(self) if field.name != "settings"
+            (field.name, getattr(self, field.name))
+            for field in fields(self)
+            if field.name not in ("settings", "stability", "where")
         ]
         said = [_versions(), platform.python_version(), platform.machine(), asked, halvings, table.schema]
-        return digest(said, [table.numbers, table.codes, table.fine_codes])
+        said += [None if table.filling is None else repr(table.filling)]
+        clusters = [] if table.groups is None else [table.groups.codes]
+        return digest(said, [table.numbers, table.codes, table.fine_codes, *clusters])
 
     def facts(self, table: Table, origin: Origin | None) -> Facts:
         """Return what is known of a run before it begins."""
+        said = {} if table.groups is None else {"groups": table.groups.said}
         return Facts(
             schema=table.schema,
-            settings=dict(self.settings),
+            settings=dict(self.settings) | said,
             seed=self.seed,
             versions=_versions(),
             python=platform.python_version(),
@@ -126,7 +151,9 @@ class Outcome:
     cautions : tuple of str
         Solvers that stopped at their caps, a sentence each; none if all converged.
     hidden : str
-        What near-copies may have explained away; empty if nothing.
+        What near-copies and relations between columns may have explained away; empty if nothing.
+    untested : str
+        Pairs that too few rows have both of; empty if there are none.
     """
 
     network: MarkovNetwork
@@ -136,6 +163,7 @@ class Outcome:
     n_iter: int
     cautions: tuple[str, ...]
     hidden: str
+    untested: str
 
 
 def fit_table(
@@ -153,6 +181,9 @@ def fit_table(
     What is finished is kept on the shelf, and taken from it where a stopped fit of the same key had put it there. Where a
     GPU has too little memory, all is computed again in smaller blocks, and at last on the CPU, which the network says.
     """
+    check_gaps(plan.engine, table)
+    if plan.stability:
+        check_halves(table)
     fit = _Fit(table, begun, origin, progress, on_edges, shelf)
     halvings = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
     while True:
@@ -218,19 +249,23 @@ class _Fit:
 
     def _outcome(self, plan: Plan, halvings: int) -> Outcome:
         engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
-        problem, skipped = plan.problem(table, self.progress)
+        draws = complete_tables(table, plan.seed, self.progress)
+        problems, skipped = zip(*(plan.problem(draw, self.progress) for draw in draws), strict=True)
         if self.shelf is not None:
             self.shelf.open(plan.key(table, halvings))
-            problem = replace(problem, shelf=self.shelf)
+            sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(draws)))]
+            pairs = zip(problems, sections, strict=True)
+            problems = tuple(replace(one, shelf=section) for one, section in pairs)
+        problem = problems[0]
         facts = plan.facts(table, self.origin)
         clock.append(time.perf_counter())
-        found = engine.fit(problem)
+        found = pooled([engine.fit(one) for one in problems], table)
         clock.append(time.perf_counter())
         chosen = decide(found, problem, cutoff)
         said = cutoff if engine.own_rule is None else None
         if self.on_edges is not None:
             self.on_edges(edges_alone(table, found, chosen, said, facts))
-        joint = found.joint(chosen.is_edge)
+        joint, determined = found.joint(chosen.is_edge), found.determined(chosen.is_edge)
         clock.append(time.perf_counter())
         shown = shown_edges(problem.d, chosen, found.strength)
         described = found.describe(chosen.is_edge, shown)
@@ -240,18 +275,70 @@ class _Fit:
         groups, findings = joint_findings(table, joint, cutoff, _neighbors(found, chosen.is_edge, problem.d))
         hidden = group_caution(groups, findings)
         dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
-        said_first = (*self.said, *skipped, *cautions, *([hidden] if hidden else []), *dense)
+        relations = relation_note(table.names, determined)
+        alike = tuple(note for note in (hidden, relations) if note)
+        said_first = (
+            *self.said,
+            *gap_notes(table),
+            *skipped[0],
+            *_few_rows(table.n_rows),
+            *cautions,
+            *alike,
+            *dense,
+        )
         notes = (*said_first, *([engine.own_rule] if engine.own_rule else []), *found.notes)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
         facts = replace(facts, seconds=seconds, warnings=notes)
         network, omega = build_network(table, found, chosen, described, shown, said, facts)
         network = replace(network, groups=groups, joint_findings=findings)
+        if plan.stability:
+            network = with_stability(network, plan, problem, table)
+            timings["stability"] = time.perf_counter() - clock[-1]
         n_iter = max(found.n_iter, described.n_iter)
-        return Outcome(network, omega, found.learned, timings, n_iter, cautions, hidden or "")
+        told = cautions, "; ".join(alike), rarely_together(table)
+        return Outcome(network, omega, found.learned, timings, n_iter, *told)
 
 
 def _versions() -> dict[str, str]:
     return {"gpmnet": __version__, **{name: version(name) for name in _PACKAGES}}
+
+
+def _few_rows(n: int) -> tuple[str, ...]:
+    if n >= _FEW_ROWS:
+        return ()
+    return (f"{n} rows show all but perfect dependence only: that two variables have no edge says nothing",)
+
+
+def with_stability(network: MarkovNetwork, plan: Plan, problem: Problem, table: Table) -> MarkovNetwork:
+    """Return a network whose pairs have their stability: how often they are edges in half-samples of its rows.
+
+    The half-samples are of the rows that the engine looked at, and edges are chosen in them as they were in all.
+    """
+    where = plan.where if plan.where.workers is not None else replace(plan.where, workers=plan.n_jobs)
+    found = frequencies(Asked(plan.engine, problem, plan.cutoff), plan.stability, where)
+    place = {name: at for at, name in enumerate(table.names)}
+    at = np.array([place.get(name, -1) for name in network.names], dtype=np.intp)
+    pairs = network.pairs
+    first, second = at[pairs.first], at[pairs.second]
+    known = (first >= 0) & (second >= 0)  # a column that repeats another one was not asked
+    # Positions among the table's variables keep the order of the network's names: first stays first.
+    shares = found.of(first[known], second[known], problem.d)
+    columns = {name: np.full(len(pairs), np.nan) for name in RESAMPLED}
+    for name, share in zip(
+        RESAMPLED if plan.engine.takes_directions else RESAMPLED[:1], shares, strict=False
+    ):
+        columns[name][known] = share
+    tests = problem.d * (problem.d - 1) // 2 - len(problem.forbidden) - len(problem.required)
+    drawn = Resampling(plan.stability, problem.n // 2, found.mean_edges, tests)
+    often = np.isin(found.first * problem.d + found.second, first[known] * problem.d + second[known])
+    missed = int(np.count_nonzero(~often & (found.share > 0.5)))
+    more = (
+        (f"{missed:,} pairs that did not come close in all rows are edges in most half-samples",)
+        if missed
+        else ()
+    )
+    facts = replace(network.facts, warnings=(*network.facts.warnings, drawn.text, *more))
+    return replace(network, pairs=replace(pairs, **columns), resampling=drawn, facts=facts)
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

@@ -11,9 +11,13 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
+from gpmnet.checks import as_path
 from gpmnet.errors import InputError, quote, with_article
 from gpmnet.files import Shelf
+from gpmnet.jobs import Where
 from gpmnet.network import Origin
+
+MOST_PAIRS = 100_000
 
 
 def share(name: str, value: Any) -> float:
@@ -22,7 +26,7 @@ def share(name: str, value: Any) -> float:
     >>> share("fdr", np.float32(0.5))
     0.5
     """
-    if not isinstance(value, Real) or not 0 < float(value) < 1:
+    if not isinstance(value, Real) or not 0 < _float(value) < 1:
         raise InputError(f"{name} must be between 0 and 1; got {quote(value)}")
     return float(value)
 
@@ -33,9 +37,54 @@ def least_strength(value: Any) -> float:
     >>> least_strength(np.float32(0.5))
     0.5
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= _float(value) < 1:
         raise InputError(f"min_strength must be a number from 0 to below 1; got {quote(value)}")
     return float(value)
+
+
+def _float(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of any size
+        return np.inf
+
+
+def count_of_pairs(value: Any) -> int:
+    """Return the parameter stability: how many pairs of half-samples, 0 or None for none.
+
+    >>> count_of_pairs(np.int64(50)), count_of_pairs(None)
+    (50, 0)
+    """
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MOST_PAIRS:
+        raise InputError(
+            f"stability must be a number of pairs of half-samples from 0 to {MOST_PAIRS:,}, 50 for instance; "
+            f"got {quote(value)}"
+        )
+    return int(value)
+
+
+def where_of(workers: Any, cluster: Any, keep: Any) -> Where:
+    """Return where half-samples are fitted.
+
+    >>> where_of(2, None, None)
+    Where(workers=2, cluster=None, keep=None)
+    """
+    if workers is not None:
+        whole = isinstance(workers, int | np.integer) and not isinstance(workers, bool)
+        if not whole or (workers < 1 and workers != -1):
+            raise InputError(
+                f"workers must be a number of processes, -1 for all processors, or None; got {quote(workers)}"
+            )
+        if workers == -1 and cluster is not None:
+            raise InputError("workers is the number of a cluster's workers to wait for, which cannot be -1")
+        workers = int(workers)
+    if cluster is not None and not (isinstance(cluster, str) and "://" in cluster):
+        raise InputError(
+            f"cluster must be the address of a Dask scheduler, as in 'tcp://127.0.0.1:8786'; got {quote(cluster)}"
+        )
+    return Where(workers, cluster, None if keep is None else as_path(keep, "keep"))
 
 
 def check_device(device: Any) -> None:

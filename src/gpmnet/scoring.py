@@ -25,7 +25,7 @@ from scipy.special import ndtri
 
 from gpmnet.errors import InputError, quote
 from gpmnet.table import Table
-from gpmnet.table.table import load_raw
+from gpmnet.table.load import load_raw
 
 if TYPE_CHECKING:
     from gpmnet.network import MarkovNetwork

@@ -9,6 +9,7 @@ from gpmnet import GPM
 from gpmnet.engines.base import Problem
 from gpmnet.engines.local import LocalEngine, LocalOptions
 from gpmnet.errors import InputError
+from gpmnet.memory import MOST_HALVINGS, smaller_blocks
 from gpmnet.table import load_table
 from gpmnet.testing.base import BoundTest
 
@@ -50,9 +51,10 @@ def test_the_estimate_grows_with_rows_with_variables_and_with_what_a_variable_ha
 
 def test_a_table_that_does_not_fit_is_refused_with_the_number_of_variables_that_would(monkeypatch):
     frame = chain()
-    free = LocalEngine().memory(len(frame), np.zeros(4, dtype=np.intp))
+    with smaller_blocks(MOST_HALVINGS):  # with none so small do more fit
+        free = LocalEngine().memory(len(frame), np.zeros(4, dtype=np.intp))
     for module in ("gpmnet.engines.base", "gpmnet.memory"):
-        monkeypatch.setattr(f"{module}.available_bytes", lambda device: free)
+        monkeypatch.setattr(f"{module}.available_bytes", lambda device, budget=None: free)
     with pytest.raises(InputError, match=r"GB are free; about 4 of these 6 variables would fit"):
         GPM().fit(frame)
     assert GPM().fit(frame[["x1", "x2", "x3", "x4"]]).network_.n_edges == 2

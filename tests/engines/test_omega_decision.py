@@ -176,3 +176,16 @@ def test_kernels_of_pairs_on_blurred_rows_recover_a_butterfly():
     options = DeepOptions(base="own", steps=100, batch=128, learning_rate=0.02, n_splits=1, patience=100)
     model = by_omega(drawn.frame(), energy="kernel_pairs", objective="noisy", options=options)
     np.testing.assert_array_equal(model.network_.adjacency != 0, drawn.truth.toarray() != 0)
+
+
+def test_stars_finds_a_lambda_with_the_chain():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 12))
+    for k in range(1, 4):
+        x[:, k] += 0.8 * x[:, k - 1]
+    model = GPM("deep", energy="pairwise", decide="omega").set_params(options__lam="stars").fit(x)
+    found = set(zip(model.network_.edges["source"], model.network_.edges["target"], strict=True))
+    assert found == {("x1", "x2"), ("x2", "x3"), ("x3", "x4")}
+    assert 0.25 <= model.lam_ <= 4.0
+    with pytest.raises(InputError, match="lam must be one of stars"):
+        GPM("deep").set_params(options__lam="best")

@@ -60,7 +60,9 @@ def found():
     log_p = np.log([1e-9, 1e-5, 0.1, 1e-3])
     strength, error = np.array([0.9, 0.5, 0.1, 0.3]), np.array([0.05, 0.1, 0.1, np.nan])
     sign = np.array([1.0, -1.0, 0.0, np.nan])
-    return Toy(*ENDS.T, log_p, strength, error, np.zeros(4), sign, 3, (), {})
+    return Toy(
+        *ENDS.T, log_p, strength, error, np.zeros(4), sign, np.array([60.0, 50.0, 40.0, 30.0]), 3, (), {}
+    )
 
 
 @pytest.fixture
@@ -106,6 +108,7 @@ def test_figures_go_with_their_pairs(built, found, chosen):
     for at, (a, b) in enumerate(ENDS):
         pair = network.explain(VARIABLES[a], VARIABLES[b])
         assert pair.strength == found.strength[at]
+        assert pair.n_rows == found.n_rows[at]
         assert (pair.p_value, pair.q_value) == (chosen.p_value[at], chosen.q_value[at])
         np.testing.assert_equal(pair.sign, found.sign[at])
         assert (pair.values is not None) == (at in SHOWN)

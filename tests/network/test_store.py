@@ -11,7 +11,8 @@ from tests.network.saved_files import change_arrays, change_json
 
 from gpmnet import MarkovNetwork
 from gpmnet.errors import InputError
-from gpmnet.network import Axis, Facts, Origin, Pairs, Shapes
+from gpmnet.network import Axis, Facts, Origin, Pairs, Resampling, Shapes
+from gpmnet.network.pairs import RESAMPLED
 from gpmnet.selection import Cutoff
 from gpmnet.table import Column, Schema
 
@@ -22,7 +23,7 @@ SHARE = st.floats(0, 1)
 
 def assert_same(net, back):
     assert (back.names, back.kinds, back.n_rows) == (net.names, net.kinds, net.n_rows)
-    assert (back.cutoff, back.facts) == (net.cutoff, net.facts)
+    assert (back.cutoff, back.facts, back.resampling) == (net.cutoff, net.facts, net.resampling)
     for name in net.pairs.__dataclass_fields__:
         a, b = getattr(net.pairs, name), getattr(back.pairs, name)
         assert (a.dtype, a.tobytes()) == (b.dtype, b.tobytes())
@@ -176,6 +177,33 @@ def test_the_third_format_is_still_read(shaped, tmp_path):
     assert_same(shaped, load_old(tmp_path))
 
 
+def test_the_sixth_format_is_still_read(shaped, tmp_path):
+    shaped.save(tmp_path)
+    change_json(tmp_path, version=6)
+    refused(tmp_path, "its arrays are not those of a network")
+    change_arrays(tmp_path, **NEW_IN_7)
+    assert_same(shaped, MarkovNetwork.load(tmp_path))
+
+
+def test_half_samples_are_saved(shaped, tmp_path):
+    pairs = replace(shaped.pairs, stability=np.array([1.0, 0.9, 0.2, 0.5]))
+    net = replace(shaped, pairs=pairs, resampling=Resampling(50, 799, 2.5, 6))
+    net.save(tmp_path)
+    assert_same(net, MarkovNetwork.load(tmp_path))
+    for wrong in (3, {"n_pairs": 0, "n_rows": 1, "n_tests": 1, "mean_edges": 1.0}, {"n_pairs": 2}):
+        change_json(tmp_path, resampling=wrong)
+        refused(tmp_path, "holds a damaged network")
+    net.save(tmp_path)
+    change_arrays(tmp_path, stability=np.array([1.0, 1.1, 0.2, 0.5]))
+    refused(tmp_path, "stability holds a value outside 0 to 1")
+
+
+def test_rows_of_pairs_are_saved(shaped, tmp_path):
+    known = replace(shaped.pairs, n_rows=np.arange(4) + 10.0)
+    replace(shaped, pairs=known).save(tmp_path)
+    assert_same(replace(shaped, pairs=known), MarkovNetwork.load(tmp_path))
+
+
 def test_damage_in_older_formats_is_refused(shaped, tmp_path):
     for changes in ({"fdr": 7}, {"fdr": [0.05]}, {"about": []}, {"about": {"schema": 3}}):
         shaped.save(tmp_path)
@@ -188,7 +216,8 @@ def load_old(folder):
         return MarkovNetwork.load(folder)
 
 
-NO_INTERVALS = {"strength_low": None, "strength_high": None}
+NEW_IN_7 = {"n_rows": None, **dict.fromkeys(RESAMPLED)}
+NO_INTERVALS = {"strength_low": None, "strength_high": None, **NEW_IN_7}
 
 
 def refused(folder, words):
@@ -208,8 +237,8 @@ def refused(folder, words):
         ("network.json", lambda b: b"[" * 200_000, "damaged"),
         ("network.json", lambda b: b'{"format": ' + b"9" * 10_000 + b"}", "damaged"),
         ("network.json", lambda b: b.replace(b"gpmnet-network", b"other"), "not a gpmnet network"),
-        ("network.json", lambda b: b.replace(b'"version": 6', b'"version": 99'), "format '99'"),
-        ("network.json", lambda b: b.replace(b'"version": 6', b'"version": [3]'), "format"),
+        ("network.json", lambda b: b.replace(b'"version": 7', b'"version": 99'), "format '99'"),
+        ("network.json", lambda b: b.replace(b'"version": 7', b'"version": [3]'), "format"),
         ("network.json", lambda b: b'["a"]', "not a gpmnet network"),
         ("omega.safetensors", lambda b: b[:-4], "damaged"),
         ("omega.safetensors", lambda b: b[:5], "damaged"),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from gpmnet.errors import InputError
-from gpmnet.table import MISSING, DropRows, MissingPolicy, describe, load_table
+from gpmnet.table import MISSING, Admitted, DropRows, MissingPolicy, describe, load_table
 
 
 @pytest.fixture
@@ -22,7 +22,8 @@ def test_gaps_are_an_error_that_names_columns_and_choices(gapped):
     with pytest.raises(InputError) as caught:
         load_table(gapped)
     assert "2 columns with missing values (NaN): 'd', 'a'" in str(caught.value)
-    assert "90 complete rows of 100" in str(caught.value)
+    assert "90 of 100 rows are complete" in str(caught.value)
+    assert '(--missing available) and "impute" use all rows, "drop" the complete ones' in str(caught.value)
 
 
 def test_drop_keeps_complete_rows_and_says_so(gapped):
@@ -89,7 +90,10 @@ def test_declared_numbers_are_no_days():
 
 @pytest.mark.parametrize("given", ["guess", 3, DropRows])
 def test_unknown_policy(gapped, given):
-    with pytest.raises(InputError, match=r"^missing=.* is not one of error, drop, nor a MissingPolicy"):
+    with pytest.raises(
+        InputError,
+        match=r"^missing=.* is not one of error, drop, impute, available, level, nor a MissingPolicy",
+    ):
         load_table(gapped, missing=given)
 
 
@@ -108,8 +112,8 @@ def test_another_policy_needs_no_more_than_the_rows_it_keeps(gapped):
     class LastRows(MissingPolicy):
         count: int = 20
 
-        def rows(self, raw, schema):
-            return np.arange(raw.n_rows - self.count, raw.n_rows)
+        def admit(self, raw, schema):
+            return Admitted(raw.take(np.arange(raw.n_rows - self.count, raw.n_rows)))
 
     table = load_table(gapped, missing=LastRows())
     np.testing.assert_array_equal(table.numbers, gapped.loc[80:, ["a", "b", "c"]])

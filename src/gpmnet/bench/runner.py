@@ -23,6 +23,7 @@ from gpmnet.bench.cell import Cell, Limits, measure
 from gpmnet.bench.methods import METHODS, NOT_INSTALLED
 from gpmnet.bench.rows import FOLDER, read_row, read_rows, write_row
 from gpmnet.errors import InputError
+from gpmnet.jobs.cluster import Caller
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "torch")  # and those that methods need
 TOO_LARGE = ("timeout", "memory over", "MemoryError", "killed by signal 9")  # 9: the system ran out of memory
@@ -50,6 +51,7 @@ def run_cells(
     jobs: int = 1,
     retry: bool = False,
     watcher: Watcher | None = None,
+    caller: Caller | None = None,
 ) -> int:
     """Run every pending cell and write its row; return how many there were.
 
@@ -66,6 +68,8 @@ def run_cells(
         Run cells again that failed or were skipped.
     watcher : Watcher, optional
         Is told about every cell.
+    caller : Caller, optional
+        Runs the cells on a cluster, `jobs` at a time; rows are written here.
 
     Notes
     -----
@@ -79,7 +83,7 @@ def run_cells(
     due = [cell for cell in cells if _is_due(cell, rows.get(cell.key), retry)]
     due.sort(key=lambda cell: (cell.task.d, cell.task.n, cell.task.seed))
     again = {cell.key for cell in due}
-    run = _Run(directory, limits or Limits(), jobs, retry, watcher)
+    run = _Run(directory, limits or Limits(), jobs, retry, watcher, caller)
     for key, row in rows.items():
         if key not in again:
             run.remember(row)
@@ -106,6 +110,7 @@ class _Run:
     jobs: int
     retry: bool
     watcher: Watcher | None
+    caller: Caller | None
     limit_met: dict[Series, tuple[int, str]] = field(default_factory=dict)
     stop: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -162,12 +167,9 @@ class _Run:
         reason = cell.method.missing() or self._too_large(common)
         if reason:
             return common | {"status": "skipped", "reason": reason}
-        outcome = run_isolated(
-            measure,
-            (cell.task, cell.method, cell.options),
-            self.limits.max_seconds,
-            int(self.limits.max_memory_gb * 1e9),
-        )
+        memory = int(self.limits.max_memory_gb * 1e9)
+        asked = measure, (cell.task, cell.method, cell.options), self.limits.max_seconds, memory
+        outcome = run_isolated(*asked) if self.caller is None else self.caller(run_isolated, *asked)
         common["peak_memory_mb"] = outcome.peak_memory / 1e6
         if outcome.value is None:
             return common | {"status": "failed", "reason": outcome.reason, "seconds": outcome.seconds}

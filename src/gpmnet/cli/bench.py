@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +15,8 @@ from gpmnet.errors import InputError, quote
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Sequence
+
+    from gpmnet.jobs.cluster import Caller
 
 bench_app = typer.Typer(
     name="bench",
@@ -68,6 +72,12 @@ def run(
     max_seconds: Annotated[float, typer.Option(help="Limit of one cell, drawing its data included.")] = 600.0,
     max_memory_gb: Annotated[float, typer.Option(help="Limit of one cell.")] = 8.0,
     jobs: Annotated[int, typer.Option(help="Cells at a time; more than 1 blurs their seconds.")] = 1,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="tcp://...", help="Run cells on the workers of this Dask cluster.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Of a cluster: workers to wait for, and cells at a time.")
+    ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run failed and skipped cells again.")] = False,
 ) -> None:
     """Run every cell of a suite that has no row yet: the same command after a kill completes it."""
@@ -92,9 +102,37 @@ def run(
     for remark in remarks:
         typer.echo(f"note: {remark}", err=True)
     keeps(f"finished cells have their rows in {quote(out, 200)}; the same command goes on from there")
-    with CellProgress() as progress:
-        ran = run_cells(cells, out, limits=limits, jobs=jobs, retry=retry, watcher=progress)
+    with CellProgress() as progress, _caller(cluster, workers) as caller:
+        at_a_time = jobs if caller is None else workers or 1
+        options: dict[str, Any] = {
+            "limits": limits,
+            "jobs": at_a_time,
+            "retry": retry,
+            "watcher": progress,
+            "caller": caller,
+        }
+        ran = run_cells(cells, out, **options)
     typer.echo(_closing(len(cells), ran, _states(out, {cell.key for cell in cells}), out))
+
+
+@contextmanager
+def _caller(cluster: str | None, workers: int | None) -> Iterator[Caller | None]:
+    """Yield what calls functions on a cluster; None where there is none."""
+    from gpmnet.parameters import where_of
+
+    where_of(workers, cluster, None)
+    if cluster is None:
+        if workers is not None:
+            raise InputError("--workers is for a cluster; --jobs runs several cells at a time here")
+        yield None
+        return
+    from gpmnet.jobs.cluster import Caller
+
+    caller = Caller(cluster, workers)
+    try:
+        yield caller
+    finally:
+        caller.close()
 
 
 @bench_app.command()

@@ -106,13 +106,18 @@ def write(graph: CPDAG, out: Path, method: str, raw_csv: bool = False) -> tuple[
 
 def _table(path: Path, network: MarkovNetwork, reading: Reading) -> Table:
     """Return the table, its columns taken for what the network took them for."""
-    from gpmnet.table import load_table
+    from gpmnet.table import MISSING, load_table
 
     given = reading.arguments()
     schema = network.facts.schema
     kinds: dict[str, str] = {} if schema is None else {column.name: column.kind for column in schema}
     missing = network.facts.settings.get("missing", "error")
     policy = missing if isinstance(missing, str) else "error"
+    if policy in MISSING and MISSING[policy].filling is not None:
+        raise InputError(
+            f"the network was learned with missing={quote(policy)}, and a search for directions needs complete rows; learn "
+            "it with --missing drop, or its directions with --engine dag --missing impute"
+        )
     try:
         return load_table(path, missing=policy, **given | {"kinds": kinds | given["kinds"]})
     except UnknownColumnError as error:

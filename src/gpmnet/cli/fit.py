@@ -19,12 +19,12 @@ import typer
 from gpmnet.cli.options import AsJson, OpenReport, Quiet, RawCsv, Reading, TablePath, Title, reads_table
 from gpmnet.cli.report import open_page
 from gpmnet.cli.stop import check_stop, keeps, keeps_also
-from gpmnet.errors import CollinearWarning, InputError, quote
+from gpmnet.errors import CollinearWarning, GapWarning, InputError, quote
 
 if TYPE_CHECKING:
     from gpmnet.network import MarkovNetwork
     from gpmnet.progress import Progress
-    from gpmnet.table import Table
+    from gpmnet.table import Block, Table
 
 FILES = ("edges.csv", "network.graphml", "network.json", "omega.safetensors", "report.html", "run.json")
 
@@ -57,7 +57,24 @@ def fit(
     ] = "local",
     device: Device = "cpu",
     seed: Seed = 0,
-    missing: Annotated[str, typer.Option(help="error, or drop rows with missing values.")] = "error",
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="error, drop rows with missing values, impute (several draws, all engines), available (each test on the "
+            "rows it needs; local engine), or level (missing is a category)."
+        ),
+    ] = "error",
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows with the same value here belong together and may depend on each other; the column is no variable.",
+        ),
+    ] = None,
+    block_rows: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The rows are a series: blocks of so many belong together."),
+    ] = None,
     forbid: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV with two columns: pairs that are never edges.")
     ] = None,
@@ -105,6 +122,17 @@ def fit(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from where a stopped run of the same command was.")
     ] = False,
+    stability: Annotated[
+        int,
+        typer.Option(metavar="B", help="Look for the edges again in B pairs of half-samples; 50 is plenty."),
+    ] = 0,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Half-samples at a time; of a cluster, workers to wait for."),
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="tcp://...", help="Fit half-samples on this Dask cluster.")
+    ] = None,
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html; `gpmnet report DIR` can later.")
     ] = True,
@@ -115,10 +143,17 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Learn the Markov network of a table: edges, an interactive report, and all that repeats the run."""
+    from gpmnet.table import Block
+
+    if groups is not None and block_rows is not None:
+        raise InputError("--groups and --block-rows both say which rows belong together; give one of them")
     if open_report and not with_report:
         raise InputError("--open needs the report; leave out --no-report")
     if quiet and as_json:
         raise InputError("--quiet prints nothing, --json a summary: give one of them")
+    for name, value in (("workers", workers), ("cluster", cluster)):
+        if value is not None and not stability:
+            raise InputError(f"--{name} is for half-samples; it needs --stability 50, for instance")
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
     _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
@@ -136,30 +171,34 @@ def fit(
         "require": read_pairs(require),
         "arrows": read_pairs(arrows),
         "tiers": read_tiers(tiers),
+        "stability": stability,
+        "workers": workers,
+        "cluster": cluster,
+        "keep": halves_beside(out) if stability else None,
     } | parts
     if base is not None:
         settings["options__base"] = base
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
-    loaded = _load(table, settings, reading)
-    run(
-        loaded,
-        out,
-        settings,
-        str(table),
-        Results(with_report, open_report, raw_csv, title, quiet, as_json),
-        resume,
-    )
+    together = groups if block_rows is None else Block(block_rows)
+    loaded = _load(table, settings, reading, together)
+    results = Results(with_report, open_report, raw_csv, title, quiet, as_json)
+    run(loaded, out, settings, str(table), results, resume)
 
 
-def _load(path: Path, settings: dict[str, Any], reading: Reading) -> Table:
+def _load(path: Path, settings: dict[str, Any], reading: Reading, groups: str | Block | None) -> Table:
     """Return the table, once everything else that was asked is known to be right: a large one takes minutes to read."""
     from gpmnet.estimator import GPM
     from gpmnet.table import load_table
 
     how = reading.arguments()
     GPM().set_params(**settings).check()
-    return load_table(path, missing=settings["missing"], **how)
+    return load_table(path, missing=settings["missing"], groups=groups, **how)
+
+
+def halves_beside(out: Path) -> Path:
+    """Return the folder of a run's finished half-samples, from which the same command goes on after a stop."""
+    return out.resolve().parent / f".{out.resolve().name[:60]}.halves"
 
 
 def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -228,6 +267,7 @@ def run(
     from gpmnet.cli.show import network_summary, show_network
     from gpmnet.estimator import GPM
     from gpmnet.files import Shelf, claimed, whole_folder
+    from gpmnet.jobs import forget
     from gpmnet.network import Origin
 
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
@@ -244,7 +284,11 @@ def run(
     )
     with claimed(out):
         with progress_bar(results.quiet) as progress, warnings.catch_warnings():
-            for said in (ConvergenceWarning, CollinearWarning):  # with the network, and in the report
+            for said in (
+                ConvergenceWarning,
+                CollinearWarning,
+                GapWarning,
+            ):  # with the network, and in the report
                 warnings.simplefilter("ignore", said)
             shelf = Shelf(kept_beside(out))
             if not resume:
@@ -258,6 +302,8 @@ def run(
         network = model.network_
         write(network, results.with_report)
         shelf.remove()
+        if settings.get("keep") is not None:
+            forget(settings["keep"])
         keeps(f"the results in {quote(out, 200)} are complete")
     written = [name for name in FILES if results.with_report or name != "report.html"]
     if results.as_json:

@@ -69,7 +69,7 @@ def show_schema(schema: Schema, title: str, most: int | None) -> None:
             )
         )
     for warning in schema.warnings[:_MOST_WARNINGS]:
-        out.print(Text(f"note: {short(warning, 300)}"))
+        out.print(Text(f"note: {short(warning, 400)}"))
     if len(schema.warnings) > _MOST_WARNINGS:
         out.print(
             Text(f"… and {counted(len(schema.warnings) - _MOST_WARNINGS, 'more note')}; --json prints all")
@@ -83,6 +83,10 @@ def levels_or_range(column: Column) -> str:
 
 def _probability(value: float) -> str:
     return "" if math.isnan(value) else probability(value).removeprefix("= ")
+
+
+def _why_left_out(column: Column) -> str:
+    return "; ".join((column.why, *column.notes))
 
 
 def _joined(row: Any) -> str:
@@ -99,8 +103,12 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
     out.print(Text(repr(network)))
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     directed = network.directions is not None
-    for heading in ("edge", "strength", "95% interval", "sign", "p", "evidence" if directed else "q"):
+    drawn = ("stability",) if network.resampling is not None else ()
+    for heading in ("edge", "strength", "95% interval", "sign", "p", "evidence" if directed else "q", *drawn):
         table.add_column(heading, justify="left" if heading == "edge" else "right")
+    differ = (edges["n_rows"].dropna() != network.n_rows).any()
+    if differ:
+        table.add_column("rows", justify="right")
     strongest = edges.sort_values("strength", ascending=False).head(most)
     for row in strongest.itertuples(index=False):
         table.add_row(
@@ -110,6 +118,8 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
             sign_mark(float(row.sign), minus="-"),  # type: ignore[arg-type]
             _probability(float(row.p_value)),  # type: ignore[arg-type]
             f"{row.evidence:.0f}" if directed else _probability(float(row.q_value)),  # type: ignore[arg-type]
+            *(f"{row.stability:.2f}" for _ in drawn),
+            *([f"{row.n_rows:,.0f}"] if differ else []),
         )
     out.print(table)
     if len(edges) > most:
@@ -120,6 +130,11 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
         listed = ", ".join(short(name, 40) for name in alone[:10])
         rest = f" and {len(alone) - 10:,} more" if len(alone) > 10 else ""
         out.print(Text(f"without an edge: {listed}{rest}"))
+    ignored = [column for column in schema if column.kind == "ignored"]
+    for column in ignored[:_MOST_WARNINGS]:
+        out.print(Text(f"left out: {short(column.name, 40)} ({short(_why_left_out(column), 160)})"))
+    if len(ignored) > _MOST_WARNINGS:
+        out.print(Text(f"… and {len(ignored) - _MOST_WARNINGS:,} more columns; gpmnet describe says why"))
     for finding in network.joint_findings[:_MOST_WARNINGS]:
         out.print(Text(short(finding.text, 300)))
     if len(network.joint_findings) > _MOST_WARNINGS:
@@ -132,7 +147,7 @@ def show_network(network: MarkovNetwork, schema: Schema, most: int = 20) -> None
     if network.directions is not None:
         out.print(Text(f"{network.directions.graph}; {CAUSAL}"))
     for warning in dict.fromkeys((*schema.warnings, *network.facts.warnings)):
-        out.print(Text(f"note: {short(warning, 300)}"))
+        out.print(Text(f"note: {short(warning, 400)}"))
 
 
 def network_summary(network: MarkovNetwork, schema: Schema) -> dict[str, Any]:

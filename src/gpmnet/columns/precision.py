@@ -9,10 +9,8 @@ from gpmnet.errors import ComputationError
 
 FEW = 8
 """Rows on either side that are looked at: next to nothing beside the product of all."""
-_NOISE, _SHARE = (
-    0.02,
-    2e-3,
-)  # what may be missing, of a null sum's noise and of the sum: more than rounding ever is
+# What may be missing, of a null sum's noise and of the sum: more than rounding ever is.
+_NOISE, _SHARE = 0.02, 2e-3
 
 
 def check_sums(one: Tensor, two: Tensor, sums: Tensor) -> None:

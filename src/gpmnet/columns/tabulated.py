@@ -221,7 +221,9 @@ def _strip(value: Tensor, strip: slice) -> Tensor:
     for at in slices(value.shape[1], _SINGLE_ROWS if value.dtype == torch.float32 else value.shape[1]):
         total += value[strip, at] @ value[strip.start :, at].T
     if value.dtype == torch.float32:
-        last = value[-FEW:]  # not the same rows twice, whose sums no error of a sign would show
+        last = value[strip.start :][
+            -FEW:
+        ]  # not the same rows twice, whose sums no error of a sign would show
         check_sums(value[strip][:FEW], last, total[:FEW, -len(last) :])
     return (total / value.shape[1]).to(value.dtype)
 

@@ -45,6 +45,8 @@ class Problem:
         Tier of each variable, for those engines: nothing in a later one is a cause of anything in an earlier one.
     alpha : float
         P-value up to which a pair may become an edge whatever the others are: such pairs need the full test.
+    clusters : ndarray of int, shape (n,), optional
+        Cluster of each row: rows of one may depend on each other. For engines that take them.
     seed : int
     device : str
     progress : Progress
@@ -58,6 +60,7 @@ class Problem:
     arrows: NDArray[np.intp] = field(default_factory=no_pairs)
     tiers: tuple[int | None, ...] | None = None
     alpha: float = 0.0
+    clusters: NDArray[np.integer] | None = None
     seed: int = 0
     device: str = "cpu"
     progress: Progress = silent
@@ -154,6 +157,8 @@ class Found(ABC):
         How much of atanh(strength) may be that it is the largest of several; 0 where it is not.
     sign : ndarray
         -1, 0 (no single sign) or 1.
+    n_rows : ndarray
+        How many rows each rests on.
     n_iter : int
         Rounds of the slowest of the engine's solvers that count them.
     stops : tuple of Stop
@@ -169,6 +174,7 @@ class Found(ABC):
     strength_error: NDArray[np.float64]
     strength_excess: NDArray[np.float64]
     sign: NDArray[np.float64]
+    n_rows: NDArray[np.float64]
     n_iter: int
     stops: tuple[Stop, ...]
     learned: Mapping[str, Any]
@@ -203,6 +209,10 @@ class Found(ABC):
         """Return the directed graph behind the edges; an engine that has none returns None."""
         return None
 
+    def determined(self, is_edge: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
+        """Return variables that their neighbors all but determine, each followed by these; none where that is not known."""
+        return ()
+
     def joint(self, is_edge: NDArray[np.bool_]) -> Joint:
         """Return the groups of near-copies and the tests against them; an engine that has none returns an empty one."""
         return Joint()
@@ -217,6 +227,11 @@ class Engine(Part, ABC):
 
     takes_directions: ClassVar[bool] = False
     """Whether known arrows and tiers mean something to it."""
+    leaves_out_gaps: ClassVar[bool] = False
+    """Whether each of its tests can do without the rows in which a value was not observed (`Encoded.observed`)."""
+
+    takes_clusters: ClassVar[bool] = False
+    """Whether it knows what to do with rows that depend on each other."""
 
     @property
     def own_rule(self) -> str | None:
@@ -246,13 +261,15 @@ class Engine(Part, ABC):
 def blocks_that_fit(engine: Engine, table: Table, device: str, budget: int | None = None) -> int:
     """Return how often blocks must be halved for a fit of a table to fit into what is free, and into a budget.
 
-    Raise if it fits with no blocks, saying how many of its variables would.
+    Raise if it fits with no blocks, saying how many of its variables would. Of a table that is completed several times, all
+    fits are held at once.
     """
     n, levels = table.n_rows, table.n_levels
+    times = table.filling.n_draws if table.filling is not None and table.has_gaps else 1
     free = available_bytes(device, budget)
     for halvings in range(MOST_HALVINGS + 1):
         with smaller_blocks(halvings):
-            needed = engine.memory(n, levels)
+            needed = times * engine.memory(n, levels)
             if needed <= free:
                 return halvings
     with smaller_blocks(MOST_HALVINGS):
@@ -260,7 +277,7 @@ def blocks_that_fit(engine: Engine, table: Table, device: str, budget: int | Non
         while too_many - fits > 1:
             middle = (fits + too_many) // 2
             fits, too_many = (
-                (middle, too_many) if engine.memory(n, levels[:middle]) <= free else (fits, middle)
+                (middle, too_many) if times * engine.memory(n, levels[:middle]) <= free else (fits, middle)
             )
     left = "are free" if budget is None else f"of memory={budget / 1e9:.2f} GB are left"
     raise InputError(
@@ -271,9 +288,24 @@ def blocks_that_fit(engine: Engine, table: Table, device: str, budget: int | Non
 
 def looked_at(table: Table, engine: Engine, seed: int) -> tuple[Encoded, tuple[str, ...]]:
     """Return the rows that an engine looks at, and a note if these are not all."""
-    encoded = table.encode(seed)
     n, most = table.n_rows, engine.most_rows
+    encoded = table.encode(seed, most)
     if most is None or n <= most:
         return encoded, ()
     note = f"edges rest on {most:,} of {n:,} rows, drawn at random; most_rows=None in the engine's LocalOptions takes all"
-    return encoded.take(np.sort(np.random.default_rng(seed).choice(n, most, replace=False))), (note,)
+    return encoded, (note,)
+
+
+def check_gaps(engine: Engine, table: Table) -> None:
+    """Raise if a table's gaps are to be left out test by test, and an engine cannot do that."""
+    if (
+        table.has_gaps
+        and table.filling is not None
+        and table.filling.needs == "set"
+        and not engine.leaves_out_gaps
+    ):
+        name = type(engine).__name__
+        raise InputError(
+            f'missing="available" needs tests that leave out single rows, which {name} does not have; '
+            'missing="impute" (--missing impute) works with every engine'
+        )

@@ -25,7 +25,7 @@ from gpmnet.parts import Part
 from gpmnet.searching.near_copies import near_copies
 from gpmnet.searching.screen import candidate_lists
 from gpmnet.selection.pair_rule import Limits
-from gpmnet.testing.base import BoundTest
+from gpmnet.testing.available import bound
 from gpmnet.testing.design import Designs
 
 _RULE = (
@@ -154,6 +154,7 @@ class DagEngine(Engine):
             tests.strength_error.cpu().numpy(),
             tests.strength_excess.cpu().numpy(),
             tests.sign.cpu().numpy(),
+            tests.n_rows.cpu().numpy(),
             n_iter=found.sweeps,
             stops=(),
             learned={"dag": graph},
@@ -185,7 +186,7 @@ class DagEngine(Engine):
         dtype = torch.float64 if o.takes_all_pairs(d) else torch.float32
         functions = o.functions[: max(1, problem.n - 2)]
         features = build_features(problem.encoded, functions, problem.device, dtype)
-        test = BoundTest(o.test, Designs(features, o.design).tabulated())
+        test = bound(o.test, Designs(features, o.design).tabulated(), problem.encoded, functions)
         first = torch.tensor([edge.first for edge in edges], dtype=torch.int64, device=features.device)
         second = torch.tensor([edge.second for edge in edges], dtype=torch.int64, device=features.device)
         members = _strongest(edges, d, min(o.most_neighbors, o.design.most_members(problem.n)))

@@ -141,7 +141,7 @@ class DeepEngine(Recipe, Engine):
         order = table_order(problem.encoded.is_discrete)
         h, models = self._models(problem, order)
         with all_threads() if h.numel() >= _MANY_VALUES else nullcontext():
-            lam = models.choose_lam(h) if self.options.lam is None else self.options.lam
+            lam = models.lam(h)
             folds, others = models.folds(h, lam)
             energy = models.told(models.energy(h, lam, "all rows"), others, h)
         searched, tests = JoinedTests(self.options, problem, h, order, folds).run(models.masks.closed)
@@ -156,6 +156,7 @@ class DeepEngine(Recipe, Engine):
             strength_error=tests.strength_error.cpu().numpy(),
             strength_excess=tests.strength_excess.cpu().numpy(),
             sign=tests.sign.cpu().numpy(),
+            n_rows=np.full(len(first), float(problem.n)),
             n_iter=max(models.n_iter, searched.n_rounds),
             stops=(*searched.stops, *(Stop(solver, int(place[at])) for solver, at in models.stops)),
             learned={"energy": energy, "lam": lam, "survived": dict(models.survived)},
@@ -171,7 +172,7 @@ class DeepEngine(Recipe, Engine):
         """Return all pairs, or those with an interaction; those in the support of Omega as edges. No pair is tested."""
         order = table_order(problem.encoded.is_discrete)
         h, models = self._models(problem, order)
-        lam = 1.0 if self.options.lam is None else self.options.lam
+        lam = models.lam(h)
         if self.lists_pairs(problem.d):
             with all_threads() if 4 * h.numel() >= _MANY_VALUES else nullcontext():
                 said = by_lists(models, h, lam)
@@ -191,6 +192,7 @@ class DeepEngine(Recipe, Engine):
             strength_error=np.full(m, np.nan),
             strength_excess=np.zeros(m),
             sign=np.zeros(m),
+            n_rows=np.full(m, float(problem.n)),
             n_iter=models.n_iter,
             stops=tuple(Stop(solver, int(place[at])) for solver, at in models.stops),
             learned={"energy": said.energy, "lam": lam, "survived": dict(models.survived)},

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gpmnet.energies import Coordinates, Energy, NormalEnergy, PairwiseEnergy, SumEnergy
@@ -18,7 +19,7 @@ from gpmnet.engines.base import Problem
 from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.penalties import Penalty
 from gpmnet.selection.halves import entering_size, entering_sizes
-from gpmnet.selection.path import best_lam
+from gpmnet.selection.path import N_SUBSAMPLES, best_lam, stars_lam, subsample_size
 from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
 from gpmnet.solvers.checkpoint import Ended, fitted
 from gpmnet.solvers.listed import ListedPairwise
@@ -27,6 +28,8 @@ from gpmnet.testing.learned import Fold
 
 LAMBDAS = tuple(float(x) for x in np.geomspace(6.0, 1.0, 8))
 """Lambdas of the path, in units of a gradient's noise."""
+STARS_LAMBDAS = tuple(float(x) for x in np.geomspace(4.0, 0.25, 12))
+"""Those of the path along which subsamples are asked whether they agree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,15 @@ class Models:
     survived: dict[str, bool] = field(default_factory=dict)
     told_of: str = "all rows"
 
+    def lam(self, h: Tensor) -> float:
+        """Return lambda: as it was given, by StARS, or by the rule of what decides on edges."""
+        given = self.recipe.options.lam
+        if isinstance(given, str):
+            return self.stars_lam(h)
+        if given is not None:
+            return given
+        return 1.0 if self.recipe.decide == "omega" else self.choose_lam(h)
+
     def choose_lam(self, h: Tensor) -> float:
         """Return the lambda with the least held-out loss of the pairwise family."""
         told = len(self.stops)
@@ -109,6 +121,27 @@ class Models:
         )
         self.problem.progress("penalty", len(LAMBDAS), len(LAMBDAS))
         return lam
+
+    def stars_lam(self, h: Tensor) -> float:
+        """Return the weakest lambda at which the pairwise families of subsamples of the rows (n, D) agree."""
+        size, upper = subsample_size(len(h)), np.triu_indices(self.coordinates.n_variables, 1)
+        fits = []
+        for k in range(N_SUBSAMPLES):
+            rows = torch.randperm(len(h), generator=self.generator(f"subsample {k}"))[:size].to(h.device)
+            fits.append(self._sparse(h[rows], f"subsample {k}")[0])
+        steps = self.recipe.options.proximal_steps
+
+        def supports(lam: float) -> NDArray[np.bool_]:
+            found = []
+            for k, sparse in enumerate(fits):
+                done = STARS_LAMBDAS.index(lam) * N_SUBSAMPLES + k
+                self.problem.progress("penalty", done, len(STARS_LAMBDAS) * N_SUBSAMPLES)
+                solved = sparse.fit(self._penalty(lam, size, sparse))
+                self._note(f"FISTA of subsamples (proximal_steps={steps})", _ended(solved))
+                found.append((sparse.norms() > 0).cpu().numpy()[upper])
+            return np.array(found)
+
+        return stars_lam(STARS_LAMBDAS, supports)[0]
 
     def folds(self, h: Tensor, lam: float) -> tuple[list[Fold], list[Other]]:
         """Return the parts of the rows (n, D), each with the energy of the others; and these energies as models."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpmnet.checks import check_number, check_type
+from gpmnet.checks import check_choice, check_number, check_type
 from gpmnet.energies import BASES, BaseFamily
 from gpmnet.engines.local import LocalOptions
 from gpmnet.parts import resolve
@@ -26,9 +26,10 @@ class DeepOptions(Training):
     base : {"pairwise", "normal"} or BaseFamily
         What the deep energy is added to, a word of ``gpmnet.energies.BASES`` or a part: a sparse pairwise family, so that
         it only has to learn what pairs cannot say, or independent variables alone, as published.
-    lam : float or None
+    lam : float, "stars" or None
         Lambda in units of a gradient's noise, at which a pair of independent variables has about one chance in
-        two to enter at 1; None chooses it from a warm-started path by held-out loss.
+        two to enter at 1; None chooses it from a warm-started path by held-out loss, or is 1 where Omega decides; "stars"
+        takes the weakest at which subsamples of the rows agree on the pairs (``gpmnet.selection.path.stars_lam``).
     n_folds : int
         Parts of the rows; each is tested with a model that was fitted to the others.
     n_splits : int
@@ -52,7 +53,7 @@ class DeepOptions(Training):
     """
 
     base: str | BaseFamily = "pairwise"
-    lam: float | None = None
+    lam: float | str | None = None
     n_folds: int = 2
     n_splits: int = 2
     all_pairs_up_to: int = 40
@@ -65,7 +66,9 @@ class DeepOptions(Training):
         super().__post_init__()
         # So that its numbers can be reached by name.
         object.__setattr__(self, "base", resolve("base", self.base, BASES, BaseFamily))
-        if self.lam is not None:
+        if isinstance(self.lam, str):
+            check_choice(self, "lam", ("stars",))
+        elif self.lam is not None:
             check_number(self, "lam", 0.0)
         for name, least in (
             ("n_folds", 2),

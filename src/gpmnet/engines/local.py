@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpmnet.checks import check_number, check_type
-from gpmnet.columns.features import build_features
+from gpmnet.columns.features import Features, build_features
 from gpmnet.columns.functions import ColumnFunction, feature_functions
 from gpmnet.columns.tabulated import table_bytes
 from gpmnet.engines.base import Description, Engine, Found, Joint, Problem, Stop
@@ -35,8 +35,11 @@ from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, Watch
 from gpmnet.selection.apart import Asked
 from gpmnet.selection.joint import JointRule, JointTest, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
+from gpmnet.selection.say import left_of
 from gpmnet.selection.two_ended import TwoEnded
+from gpmnet.testing.available import bound
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
+from gpmnet.testing.clusters import Clusters
 from gpmnet.testing.design import Designs
 from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
@@ -45,6 +48,10 @@ _PAIRS, _FEW_PAIRS = 2048, 32  # tested at a time, at most and at least
 _FIXED = 3 << 26  # bytes that a fit takes besides, whatever its blocks
 _VALUES = 1 << 20  # rows times pairs tested at a time
 _SMALL = 1 << 15  # values of a table
+_STRONG = 0.7  # strength of an edge of what may be determined
+_EXACT = 0.005  # share of a variable's variance that is left if others determine it, as far as regressions can follow
+_RELATED = 5  # neighbors of what is looked at: in many a regression finds a relation that nobody made
+_DETERMINED = 0.02  # the same for the others of a relation that is seen once
 
 
 @dataclass(frozen=True)
@@ -156,6 +163,8 @@ class LocalFound(Found):
         close, edges, forbidden = ([(int(a), int(b)) for a, b in pairs] for pairs in some)
         hypotheses = joint_hypotheses(groups, close, edges, forbidden)[: self.most_joint]
         limits = searched.limits
+        if self.problem.clusters is not None:  # the joint test takes rows for independent
+            hypotheses = []
         sets = searched.members, searched.candidates
         rule = JointRule(searched.test, groups, *sets, limits.alpha, limits.most_members)
         tests = []
@@ -166,6 +175,27 @@ class LocalFound(Found):
             said = self.problem.shelf.kept_data(f"joint {done}", test)
             tests.append(JointTest(**(said | {"rivals": tuple(said["rivals"])})))
         return Joint(groups, tuple(tests), sum(d - len(group) for group in groups))
+
+    def determined(self, is_edge: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
+        """Return variables of which regressions on their neighbors leave next to nothing, each before these.
+
+        Only a variable with a strong edge is looked at, in tables in which every pair is. Time: a regression each.
+        """
+        neighbors = self._neighbors(is_edge)
+        strong = is_edge & (self.strength > _STRONG)
+        nodes = np.unique(np.concatenate([self.first[strong], self.second[strong]]))
+        some = [int(v) for v in nodes if len(neighbors[v]) <= _RELATED]
+        if not some or not self.searched.apart:
+            return ()
+        width = max(len(neighbors[v]) for v in some)
+        sets = torch.tensor([neighbors[v] + [-1] * (width - len(neighbors[v])) for v in some])
+        device = self.searched.first.device
+        left = left_of(self.searched.test, (torch.tensor(some, device=device),), sets.to(device))[0]
+        closed = [frozenset((v, *neighbors[v])) for v in some]
+        exact = {whole for whole, x in zip(closed, left.tolist(), strict=True) if x < _EXACT}
+        least = [_DETERMINED if whole in exact else _EXACT for whole in closed]
+        found = zip(some, left.tolist(), least, strict=True)
+        return tuple((v, *neighbors[v]) for v, x, most in found if x < most)
 
     def _neighbors(self, is_edge: NDArray[np.bool_]) -> list[list[int]]:
         neighbors: list[list[int]] = [[] for _ in range(self.fitter.features.d)]
@@ -215,6 +245,9 @@ class LocalEngine(Engine):
     options : LocalOptions
     """
 
+    takes_clusters: ClassVar[bool] = True
+    leaves_out_gaps: ClassVar[bool] = True
+
     options: LocalOptions = field(default_factory=LocalOptions)
 
     def __post_init__(self) -> None:
@@ -253,6 +286,7 @@ class LocalEngine(Engine):
             tests.strength_error.cpu().numpy(),
             tests.strength_excess.cpu().numpy(),
             tests.sign.cpu().numpy(),
+            tests.n_rows.cpu().numpy(),
             n_iter=searched.n_rounds,
             stops=searched.stops,
             learned={},
@@ -270,7 +304,9 @@ class LocalEngine(Engine):
         functions = o.functions[: max(1, problem.n - 2)]  # no more than the rows can tell apart
         dtype = torch.float64 if small else torch.float32
         features = build_features(problem.encoded, functions, problem.device, dtype)
-        test = BoundTest(o.test, Designs(features, o.design).tabulated())
+        clusters = _clusters(o.test, features, problem)
+        designs = Designs(features, o.design, clusters=clusters).tabulated()
+        test = bound(o.test, designs, problem.encoded, functions)
         most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)
@@ -325,6 +361,15 @@ def _joint_test(rule: JointRule, variable: int, group: int) -> dict[str, Any]:
 def _at_a_time(n: int, device: torch.device) -> int:
     """Return how many pairs are tested at a time: seconds of work on a CPU, all that it takes to keep a GPU busy."""
     return _PAIRS if device.type != "cpu" else min(_PAIRS, max(_FEW_PAIRS, _VALUES // max(1, n)))
+
+
+def _clusters(test: ConditionalTest, features: Features, problem: Problem) -> Clusters | None:
+    """Return the clusters of the rows, if they are in any."""
+    if problem.clusters is None:
+        return None
+    if not test.takes_clusters:
+        raise InputError(f"groups: {type(test).__name__} has no p-values for rows that depend on each other")
+    return Clusters.of(features, problem.clusters, problem.encoded.rows)
 
 
 def _stops(found: Neighborhoods, cap: str) -> tuple[Stop, ...]:

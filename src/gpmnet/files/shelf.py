@@ -82,6 +82,10 @@ class Shelf:
             if part := _PART.fullmatch(path.name):
                 self._n_parts = int(part[1])
 
+    def section(self, name: str) -> Shelf:
+        """Return a part of the shelf for things of the same names as others have; `name` has no slash."""
+        return _Section(self, name)
+
     def take(self, item: str) -> Tensors | None:
         """Return a thing that the stopped run had finished or was about to, on the CPU; None if it had not come so far."""
         return self._found.pop(item, None)
@@ -193,6 +197,31 @@ class Shelf:
             if _PART.fullmatch(path.name) or path.name == _NOW or is_place(path.name):
                 with suppress(OSError):
                     path.unlink()
+
+
+class _Section(Shelf):
+    """A part of a shelf: what it has is the shelf's, under names that begin with its own."""
+
+    def __init__(self, shelf: Shelf, name: str) -> None:
+        super().__init__(shelf.folder)
+        self._shelf, self._name = shelf, name
+
+    def take(self, item: str) -> Tensors | None:
+        """Return a thing that the stopped run had finished."""
+        return self._shelf.take(f"{self._name}: {item}")
+
+    def keep(self, item: str, tensors: Mapping[str, Tensor]) -> None:
+        """Keep a thing that is finished."""
+        self._shelf.keep(f"{self._name}: {item}", tensors)
+
+    def keep_state(self, item: str, tensors: Mapping[str, Tensor]) -> None:
+        """Keep how far a thing is."""
+        self._shelf.keep_state(f"{self._name}: {item}", tensors)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to write."""
+        return self._shelf.is_due
 
 
 def _copied(tensors: Mapping[str, Tensor]) -> Tensors:

@@ -7,6 +7,7 @@ from gpmnet.network.joint import JointFinding
 from gpmnet.network.matrix import DENSE_UP_TO
 from gpmnet.network.network import MarkovNetwork
 from gpmnet.network.pairs import Pairs
+from gpmnet.network.resampling import Resampling
 from gpmnet.network.shapes import Axis, Shapes
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "MarkovNetwork",
     "Origin",
     "Pairs",
+    "Resampling",
     "Shapes",
 ]

@@ -18,7 +18,7 @@ from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding
 from gpmnet.network.marginal import rank_correlations
 from gpmnet.network.network import MarkovNetwork
-from gpmnet.network.pairs import STATISTICS, Pairs
+from gpmnet.network.pairs import FIGURES, Pairs
 from gpmnet.network.shapes import Axis, Shapes
 from gpmnet.selection import Chosen, Cutoff, choose_edges
 from gpmnet.table import Table
@@ -26,7 +26,7 @@ from gpmnet.testing.strength import interval
 
 MOST_SHAPES = 2000
 """The strongest edges, at most this many, get a shape; none above `gpmnet.network.DENSE_UP_TO` variables."""
-_CERTAIN = dict.fromkeys(STATISTICS, np.nan) | {
+_CERTAIN = dict.fromkeys(FIGURES, np.nan) | {
     "strength": 1.0,
     "strength_low": 1.0,
     "strength_high": 1.0,
@@ -107,6 +107,7 @@ def build_network(
         sign=found.sign,
         p_value=chosen.p_value,
         q_value=chosen.q_value,
+        n_rows=found.n_rows,
         marginal=rank_correlations(table, found.first, found.second),
     )
     joined = _with_twins(table, pairs, names)
@@ -174,7 +175,8 @@ def _with_twins(table: Table, pairs: Pairs, names: tuple[str, ...]) -> Pairs:
     moved = np.array([place[name] for name in table.names], dtype=np.intp)
     twins = [sorted((place[first], place[name])) for name, first in table.schema.duplicates.items()]
     first, second = np.array(twins, dtype=np.intp).reshape(-1, 2).T
-    columns = {name: np.r_[getattr(pairs, name), np.full(len(twins), _CERTAIN[name])] for name in STATISTICS}
+    certain = _CERTAIN | {"n_rows": float(table.n_rows)}
+    columns = {name: np.r_[getattr(pairs, name), np.full(len(twins), certain[name])] for name in FIGURES}
     return Pairs.of(
         np.r_[moved[pairs.first], first],
         np.r_[moved[pairs.second], second],

@@ -45,7 +45,10 @@ def sums_at_nodes(d: int, edges: Pairs, community: Sequence[int]) -> dict[str, N
 
 
 def centrality_frame(network: MarkovNetwork) -> pd.DataFrame:
-    """Return one row a variable, the most joined first; see `MarkovNetwork.centrality`."""
+    """Return one row a variable, the most joined first: edges, the sums of `sums_at_nodes`, community.
+
+    Communities are numbered from 1, in the order of `MarkovNetwork.communities`.
+    """
     import pandas as pd
 
     place = {name: at for at, group in enumerate(network.communities()) for name in group}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpmnet.errors import InputError
 from gpmnet.network.joint import JointFinding, finding_between
-from gpmnet.network.pairs import STATISTICS
+from gpmnet.network.pairs import ESTIMATES, RESAMPLED
 from gpmnet.network.shapes import Axis
 from gpmnet.network.text import (
     SIGN_WORDS,
@@ -57,7 +57,10 @@ class Explanation:
     omega, strength, strength_low, strength_high, sign, p_value, q_value, marginal : float
         NaN where unknown, as they are for a pair that did not come close to an edge; `marginal` is the rank correlation of
         two ordered variables with nothing given.
+    stability, stability_forward, stability_backward : float
+        Share of half-samples in which the pair is an edge, the arrow source -> target known, and the other one.
     n_rows : int or None
+        How many rows the pair rests on.
     cutoff : Cutoff or None
         Up to which q- or p-value the network's pairs are edges.
     is_edge : bool
@@ -82,6 +85,9 @@ class Explanation:
     p_value: float
     q_value: float
     marginal: float
+    stability: float
+    stability_forward: float
+    stability_backward: float
     n_rows: int | None
     cutoff: Cutoff | None
     is_edge: bool
@@ -112,6 +118,8 @@ class Explanation:
             least = 0.0 if self.cutoff is None else self.cutoff.min_strength
             null = f" for a strength of at most {least:g}" if least else ""
             parts.append(f"{p_text('p', self.p_value)}, {p_text('q', self.q_value)}{null}")
+        if not math.isnan(self.stability):
+            parts.append(f"an edge in {self.stability:.0%} of the half-samples")
         if self.n_rows is not None:
             parts.append(counted(self.n_rows, "row"))
         said = (f"{both}: {'; '.join(parts)}.", self.direction, marginal_text(self.sign, self.marginal))
@@ -194,7 +202,10 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON; unknown figures are None."""
-        figures = {name: None if math.isnan(value := getattr(self, name)) else value for name in STATISTICS}
+        figures = {
+            name: None if math.isnan(value := getattr(self, name)) else value
+            for name in (*ESTIMATES, *RESAMPLED)
+        }
         axes = {
             name: None if axis is None else {"values": list(axis.values), "labels": list(axis.labels)}
             for name, axis in (("x", self.x), ("y", self.y))
@@ -244,8 +255,14 @@ def explain(network: MarkovNetwork, a: str, b: str) -> Explanation:
     if first == second:
         raise InputError(f"an explanation needs two different variables, not {short(a, 40)!r} twice")
     pairs, at = network.pairs, network.pair_at(a, b)
-    figures = {name: math.nan if at is None else float(getattr(pairs, name)[at]) for name in STATISTICS}
+    figures = {
+        name: math.nan if at is None else float(getattr(pairs, name)[at]) for name in (*ESTIMATES, *RESAMPLED)
+    }
+    if first > second:  # an arrow forward is one from the first of the two
+        forth, back = RESAMPLED[1:]
+        figures[forth], figures[back] = figures[back], figures[forth]
     is_edge = at is not None and bool(pairs.is_edge[at])
+    n_rows = network.n_rows if at is None or math.isnan(pairs.n_rows[at]) else int(pairs.n_rows[at])
     shapes = network.shapes
     grid = None if shapes is None or at is None else shapes.of(at)
     x = y = None
@@ -261,7 +278,7 @@ def explain(network: MarkovNetwork, a: str, b: str) -> Explanation:
         y=y,
         values=grid,
         **figures,
-        n_rows=network.n_rows,
+        n_rows=n_rows,
         cutoff=network.cutoff,
         is_edge=is_edge,
         duplicate=network.repeats(a, b),

@@ -37,7 +37,7 @@ from gpmnet.files import whole_file
 from gpmnet.network.escape import escape, spreadsheet_text
 from gpmnet.network.matrix import DENSE_UP_TO
 from gpmnet.network.network import MarkovNetwork
-from gpmnet.network.pairs import STATISTICS
+from gpmnet.network.resampling import figures_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -89,10 +89,13 @@ def _edge_records(network: MarkovNetwork) -> Iterator[tuple[int, int, dict[str, 
     """Yield the edges, most certain first, with the statistics that are known, and what a directed search says of them."""
     pairs = network.pairs.take(np.flatnonzero(network.pairs.is_edge))
     pairs = pairs.take(pairs.order())
-    columns = zip(*(getattr(pairs, name).tolist() for name in STATISTICS), strict=True)
+    names = figures_of(network)
+    columns = zip(*(getattr(pairs, name).tolist() for name in names), strict=True)
     for a, b, figures in zip(pairs.first.tolist(), pairs.second.tolist(), columns, strict=True):
-        known = zip(STATISTICS, figures, strict=True)
+        known = zip(names, figures, strict=True)
         found: dict[str, Any] = {name: value for name, value in known if not math.isnan(value)}
+        if "n_rows" in found:
+            found["n_rows"] = int(found["n_rows"])
         if network.directions is not None:
             row = network.directions.row(network.names[a], network.names[b])
             found |= {name: row[name] for name in ("kind", "direction") if row[name]}
@@ -204,13 +207,13 @@ def _edges(network: MarkovNetwork, suffix: str, safe: bool) -> Iterator[bytes]:
         yield _parquet(frame)
         return
     names = [_cell(name, safe) for name in network.names]
-    more = () if network.directions is None else DIRECTION_COLUMNS
-    yield _line(("source", "target", *STATISTICS, *more))
+    listed = (*figures_of(network), *(() if network.directions is None else DIRECTION_COLUMNS))
+    yield _line(("source", "target", *listed))
     for a, b, figures in _edge_records(network):
         if network.directions is not None:
             effects = network.directions.row(network.names[a], network.names[b])["common_effects"]
             figures["common_effects"] = json.dumps(effects) if effects else ""
-        yield _line((names[a], names[b], *(figures.get(name, "") for name in (*STATISTICS, *more))))
+        yield _line((names[a], names[b], *(figures.get(name, "") for name in listed)))
 
 
 def _parquet(frame: Any) -> bytes:

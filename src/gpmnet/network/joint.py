@@ -12,7 +12,7 @@ import numpy as np
 
 from gpmnet.errors import CollinearWarning, InputError, quote, quote_all
 from gpmnet.json_data import as_list, as_number, as_table, as_text, as_texts
-from gpmnet.network.pairs import STATISTICS, Pairs
+from gpmnet.network.pairs import FIGURES, Pairs
 from gpmnet.network.queries import neighbor_lists, open_path
 from gpmnet.network.text import counted, p_text
 
@@ -214,17 +214,17 @@ def _merged_pairs(network: MarkovNetwork, moved: np.ndarray[Any, Any]) -> Pairs:
         a, b = sorted((int(moved[pairs.first[row]]), int(moved[pairs.second[row]])))
         if a == b or ((a, b) in best and (best[a, b]["is_edge"] or not pairs.is_edge[row])):
             continue
-        figures = {name: float(getattr(pairs, name)[row]) for name in STATISTICS}
+        figures = {name: float(getattr(pairs, name)[row]) for name in FIGURES}
         best[a, b] = figures | {"is_edge": bool(pairs.is_edge[row])}
     for finding in sorted(network.joint_findings, key=lambda finding: finding.p_value):
         for link in [] if finding.rivals else _links(network, finding)[:1]:
             a, b = sorted(int(moved[end]) for end in link)
             if not best.get((a, b), {"is_edge": False})["is_edge"]:
                 known = {name: getattr(finding, name) for name in _FIGURES}
-                best[a, b] = {**dict.fromkeys(STATISTICS, np.nan), **known, "is_edge": True}
+                best[a, b] = {**dict.fromkeys(FIGURES, np.nan), **known, "is_edge": True}
     ends = np.array(sorted(best), dtype=np.intp).reshape(-1, 2)
     rows = [best[a, b] for a, b in ends.tolist()]
-    columns = {name: [row[name] for row in rows] for name in STATISTICS}
+    columns = {name: [row[name] for row in rows] for name in FIGURES}
     return Pairs.of(ends[:, 0], ends[:, 1], [row["is_edge"] for row in rows], **columns)
 
 

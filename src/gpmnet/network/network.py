@@ -20,6 +20,7 @@ from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding, check_groups, merged, warn_blanket, warn_separation
 from gpmnet.network.matrix import square_matrix, symmetric_matrix
 from gpmnet.network.pairs import Pairs
+from gpmnet.network.resampling import Resampling
 from gpmnet.network.shapes import Shapes
 from gpmnet.network.text import at_cutoff, counted
 from gpmnet.selection import Cutoff
@@ -58,6 +59,8 @@ class MarkovNetwork(Frozen):
         Variables that depend on such a group, though on no single member of it.
     directions : Directions or None
         The class of the directed graph behind the edges, if a search over such graphs found them.
+    resampling : Resampling or None
+        Of the half-samples behind the stability of the edges, if any were drawn.
 
     Examples
     --------
@@ -78,6 +81,7 @@ class MarkovNetwork(Frozen):
     groups: tuple[tuple[str, ...], ...] = ()
     joint_findings: tuple[JointFinding, ...] = ()
     directions: Directions | None = None
+    resampling: Resampling | None = None
 
     def __post_init__(self) -> None:
         for name in ("names", "kinds", "joint_findings"):
@@ -132,7 +136,7 @@ class MarkovNetwork(Frozen):
     @property
     def adjacency(self) -> NDArray[np.bool_] | csr_array[np.bool_]:
         """The (d, d) symmetric bool matrix, read-only; scipy.sparse above `gpmnet.network.DENSE_UP_TO` variables."""
-        # The arrays of a sparse matrix can be locked, not the matrix: every caller has one of his own around them.
+        # A sparse matrix itself cannot be locked, so every caller has one of his own around its arrays.
         return self._adjacency if isinstance(self._adjacency, np.ndarray) else csr_array(self._adjacency)
 
     @cached_property
@@ -149,7 +153,7 @@ class MarkovNetwork(Frozen):
 
     @property
     def edges(self) -> pd.DataFrame:
-        """The edges by name with their statistics, most certain first; with those of `Directions`, where there are any."""
+        """The edges by name with their statistics, most certain first; with stability and directions where there are any."""
         return self._frame(self._edges)
 
     @property
@@ -159,14 +163,13 @@ class MarkovNetwork(Frozen):
 
     def edges_of(self, name: str) -> pd.DataFrame:
         """Return the edges of one variable, most certain first."""
-        at = self.position(name)
-        its = (self._edges.first == at) | (self._edges.second == at)
+        its = (np.stack([self._edges.first, self._edges.second]) == self.position(name)).any(axis=0)
         return self._frame(self._edges.take(np.flatnonzero(its)))
 
     def _frame(self, pairs: Pairs) -> pd.DataFrame:
-        from gpmnet.network.frames import pairs_frame
+        from gpmnet.network.frame import pair_frame
 
-        return pairs_frame(self, pairs)
+        return pair_frame(self, pairs)
 
     def __contains__(self, name: object) -> bool:
         return name in self._position
@@ -183,16 +186,15 @@ class MarkovNetwork(Frozen):
 
     def pair_at(self, a: str, b: str) -> int | None:
         """Return the position of a pair among `pairs`; None where it did not come close to an edge."""
-        first, second = sorted((self.position(a), self.position(b)))
-        return self._pair_positions.get((first, second))
+        return self._pair_positions.get(tuple(sorted((self.position(a), self.position(b)))))
 
     @cached_property
-    def _pair_positions(self) -> dict[tuple[int, int], int]:
+    def _pair_positions(self) -> dict[tuple[int, ...], int]:
         ends = zip(self.pairs.first.tolist(), self.pairs.second.tolist(), strict=True)
         return {pair: at for at, pair in enumerate(ends)}
 
     def repeats(self, a: str, b: str) -> bool:
-        """Whether one of two columns stands for the other, so that they were joined without a test."""
+        """Whether one of two columns stands for the other."""
         return self._stands_for.get(a) == b or self._stands_for.get(b) == a
 
     @cached_property
@@ -243,9 +245,8 @@ class MarkovNetwork(Frozen):
     def path(self, a: str, b: str, given: Iterable[str] = ()) -> tuple[str, ...] | None:
         """Return a shortest path between two variables that avoids the given ones; None if they separate them.
 
-        >>> net = MarkovNetwork.from_adjacency("abc", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-        >>> net.path("a", "c"), net.path("a", "c", given="b")
-        (('a', 'b', 'c'), None)
+        >>> MarkovNetwork.from_adjacency("abc", [[0, 1, 0], [1, 0, 1], [0, 1, 0]]).path("a", "c")
+        ('a', 'b', 'c')
         """
         start, goal = self.position(a), self.position(b)
         closed = {self.position(name) for name in ([given] if isinstance(given, str) else given)}
@@ -260,11 +261,7 @@ class MarkovNetwork(Frozen):
         return tuple(tuple(self.names[at] for at in group) for group in groups)
 
     def centrality(self) -> pd.DataFrame:
-        """Return one row a variable: edges, strength, expected_influence, bridge, community; the most joined first.
-
-        `strength` sums the strengths of its edges, `expected_influence` with their signs, `bridge` of those to other
-        communities, which are numbered from 1 in the order of `communities`.
-        """
+        """Return one row a variable, the most joined first: see `gpmnet.network.centrality.centrality_frame`."""
         from gpmnet.network.centrality import centrality_frame
 
         return centrality_frame(self)
@@ -325,8 +322,8 @@ class MarkovNetwork(Frozen):
     def to_networkx(self) -> nx.Graph[str]:
         """Return a networkx graph whose edges carry what is known of them.
 
-        Of a search over directed graphs also `kind`, `direction` ("->" is from the end that comes first among the names to
-        the other) and `evidence`; `directions.graph.to_networkx()` is the directed graph itself.
+        Of a search over directed graphs also `kind`, `direction` ("->" is from the end that comes first among the names)
+        and `evidence`; `directions.graph.to_networkx()` is the directed graph itself.
         """
         from gpmnet.network.export import undirected_graph
 
@@ -354,7 +351,7 @@ class MarkovNetwork(Frozen):
             One of the formats, where the suffix does not tell.
         spreadsheet_safe : bool
             CSV only: put an apostrophe before names that a spreadsheet would run as a formula, which
-            `gpmnet.network.escape.plain_text` takes off again. False writes every name as it is.
+            `gpmnet.network.escape.plain_text` takes off again.
         """
         from gpmnet.network.export import export
 
@@ -366,11 +363,14 @@ class MarkovNetwork(Frozen):
 
         return plot_network(self, ax, **options)
 
-    def report(self, path: str | Path, *, title: str = "") -> Path:
-        """Write the interactive report: one HTML file that opens without a server or a connection.
+    def plot_stability(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw strength against stability; see `gpmnet.network.stability_plot.plot_stability` for the options."""
+        from gpmnet.network.stability_plot import plot_stability
 
-        Its heading is the title, or that of the fit, or the name of the table.
-        """
+        return plot_stability(self, ax, **options)
+
+    def report(self, path: str | Path, *, title: str = "") -> Path:
+        """Write the interactive report, one HTML file without a server; its heading is the title, or the table's name."""
         from gpmnet.network.report import write_report
 
         return write_report(self, path, title)

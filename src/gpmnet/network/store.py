@@ -7,10 +7,11 @@ grids of the shapes one after another. What is loaded is checked before it is us
 The digest in `network.json` is the SHA-256 of all else in it (as JSON with sorted keys and without spaces) followed by the
 bytes of `omega.safetensors`. It shows damage, and files of two networks in one folder; it does not say who wrote them.
 
-Up to format 5 there was no digest: such a network is loaded with a warning that a change would not show. Up to format 4
-there were no directions, up to format 3 pairs had no interval of their strength, and a cutoff no least strength. Up to
-format 2 there was `fdr` for the cutoff and `about` for the facts, a table of anything: what `Facts` has no place for is
-left out.
+Up to format 6 pairs had no number of rows, and there were no half-samples. Up to format 5 there was no digest: such a
+network is loaded with a warning that a change would not show. Up to format 4 there were no directions, up to format 3 pairs
+had no interval of their strength, and a cutoff no least strength. Up to format 2 there was `fdr` for the cutoff and `about`
+for the facts, a table of anything:
+what `Facts` has no place for is left out.
 """
 
 from __future__ import annotations
@@ -33,21 +34,28 @@ from gpmnet.json_data import as_count, as_list, as_number, as_table, as_texts
 from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding, groups_from
 from gpmnet.network.network import MarkovNetwork
-from gpmnet.network.pairs import DTYPES, Pairs
+from gpmnet.network.pairs import DTYPES, RESAMPLED, Pairs
+from gpmnet.network.resampling import Resampling
 from gpmnet.network.shapes import Axis, Shapes
 from gpmnet.selection import Cutoff
 
-FORMAT, VERSION, READS = "gpmnet-network", 6, (1, 2, 3, 4, 5, 6)
+FORMAT, VERSION, READS = "gpmnet-network", 7, (1, 2, 3, 4, 5, 6, 7)
 FILES = ("network.json", "omega.safetensors")
 _DTYPES = DTYPES | {"first": np.int64, "second": np.int64}  # the same on every machine
 _SHAPE_DTYPES: dict[str, type[np.generic]] = {"shape_pair": np.int64, "shape_values": np.float32}
-_SINCE_4 = ("strength_low", "strength_high")
 _OPTIONAL = ("marginal",)
 """Arrays that networks saved before they were there do not have."""
+_SINCE = {
+    "strength_low": 4,
+    "strength_high": 4,
+    "n_rows": 7,
+    **dict.fromkeys(RESAMPLED, 7),
+}  # the format that first had it
 _RANGES = {
-    **dict.fromkeys(("strength", *_SINCE_4), (0, np.inf)),
+    **dict.fromkeys(("strength", "strength_low", "strength_high"), (0, np.inf)),
     **dict.fromkeys(("sign", "marginal"), (-1, 1)),
-    **dict.fromkeys(("p_value", "q_value"), (0, 1)),
+    **dict.fromkeys(("p_value", "q_value", *RESAMPLED), (0, 1)),
+    "n_rows": (0, np.inf),
 }
 
 
@@ -84,6 +92,7 @@ def write_network(network: MarkovNetwork, folder: Path) -> None:
         "groups": [list(group) for group in network.groups],
         "joint_findings": [finding.to_dict() for finding in network.joint_findings],
         "directions": None if network.directions is None else network.directions.to_dict(),
+        "resampling": None if network.resampling is None else network.resampling.to_dict(),
         "facts": network.facts.to_dict(),
     }
     content = save(arrays)
@@ -152,7 +161,8 @@ def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNe
     names, kinds = as_texts(whole.get("names"), "names"), as_texts(whole.get("kinds"), "kinds")
     n_rows = None if whole.get("n_rows") is None else as_count(whole["n_rows"], "n_rows")
     facts = Facts.from_dict(whole.get("facts" if whole["version"] > 2 else "about", {}))
-    old = (() if whole["version"] > 3 else _SINCE_4) + tuple(name for name in _OPTIONAL if name not in arrays)
+    old = [name for name, since in _SINCE.items() if whole["version"] < since]
+    old += [name for name in _OPTIONAL if name not in arrays]
     expected = {name: kind for name, kind in _DTYPES.items() if name not in old}
     expected |= _SHAPE_DTYPES if whole.get("axes") is not None else {}
     if set(arrays) != set(expected):
@@ -174,7 +184,9 @@ def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNe
     ]
     said = whole.get("directions")
     directions = None if said is None else Directions.from_dict(said)
-    rest = _cutoff(whole, facts), shapes, facts, groups, tuple(findings), directions
+    drawn = whole.get("resampling")
+    resampling = None if drawn is None else Resampling.from_dict(drawn)
+    rest = _cutoff(whole, facts), shapes, facts, groups, tuple(findings), directions, resampling
     return MarkovNetwork(names, pairs, kinds, n_rows, *rest)
 
 

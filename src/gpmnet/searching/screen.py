@@ -192,8 +192,8 @@ def _blocks(a: Panel, panels: list[Panel], alpha: float) -> list[Hits]:
 def _block(a: Panel, b: Panel, alpha: float) -> Hits:
     n, k, m = a.rows.shape[1], a.width, b.width
     product = (a.rows @ b.rows.T).reshape(k, len(a.variables), m, len(b.variables))
-    some = (panel.rows[: min(FEW, len(panel.variables))] for panel in (a, b))
-    check_sums(*some, product[0, :, 0])
+    first_a, first_b = (panel.rows[: min(FEW, len(panel.variables))] for panel in (a, b))
+    check_sums(first_a, first_b, product[0, :, 0])
     fine, coarse = _sums(product, a.coarse, b.coarse)
     df, coarse_df = k * m, a.coarse * b.coarse
     far = fine > n * float(chi2.isf(alpha, df))

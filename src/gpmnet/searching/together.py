@@ -16,8 +16,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gpmnet.columns.features import Features
 from gpmnet.columns.tabulated import Tabulated, feature_rows
 from gpmnet.testing.base import BoundTest, trimmed
+from gpmnet.testing.clusters import Clusters
 from gpmnet.testing.residuals import whitened_residuals
 
 _MOST = 1e11  # operations that looking for products may take
@@ -59,11 +61,22 @@ def unseen(test: BoundTest, nodes: Tensor, members: Tensor, allowed: Tensor, alp
     inside = torch.zeros((m, d + 1), dtype=torch.bool, device=device)
     inside.scatter_(1, torch.where(members >= 0, members, d), True)
     open_ = allowed & ~inside[:, :d]
+    if test.designs.clusters is not None:
+        left = left / _doubt(test.designs.clusters, features, nodes).to(left.dtype)[:, None, None]
     fast = _fast(test, left, open_, alpha)
     together = _together(table, test, left, allowed, inside[:, :d], alpha)
     return Unseen(
         torch.cat([fast.members, together.members], dim=1), torch.cat([fast.log_p, together.log_p], dim=1)
     )
+
+
+def _doubt(clusters: Clusters, features: Features, nodes: Tensor) -> Tensor:
+    """Return by how much t-values of nodes (m,) may be too large, since rows in clusters are alike, (m,).
+
+    By the inequality of Cauchy and Schwarz, with the variable that is most alike inside of clusters.
+    """
+    excess = clusters.own_effect(features.start) - 1
+    return (1 + (excess[nodes] * excess.max()).sqrt()).sqrt()
 
 
 def _fast(test: BoundTest, left: Tensor, open_: Tensor, alpha: float) -> Unseen:

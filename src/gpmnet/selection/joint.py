@@ -94,7 +94,12 @@ class JointRule:
         return JointTest(variable, group, log_p, found.log_p, tuple(rivals.tolist()), found.strength)
 
     def _given(self, variable: int, group: Tensor, given: Tensor) -> GroupTest:
-        return against_group(self.test.designs, variable, group, given)
+        # Of a table with gaps only some rows have all of these, and a variable may be constant in them.
+        designs, ends, inside = self.test.about(torch.cat([group.new_tensor([variable]), group]), given)
+        own, members = ends[0], ends[1:][ends[1:] >= 0]
+        if own < 0 or not len(members):
+            return GroupTest(0.0, 0.0, 0.0)
+        return against_group(designs, int(own), members, inside[inside >= 0])
 
     def _rivals(self, variable: int, group: Tensor, own: Tensor, log_p: float) -> Tensor:
         """Return the candidates outside the group that could be what the search missed, the strongest first."""

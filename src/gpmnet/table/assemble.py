@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gpmnet.errors import quote
 from gpmnet.table.parse import FILE_MARKS, Parsed, parse_spellings
 from gpmnet.table.raw import Labelled, RawTable, check_finite
+from gpmnet.table.space import is_on_disk, release, side_by_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +89,11 @@ def assemble(
         else:
             extra[at] = value
     if extra:
-        numbers = np.column_stack([numbers, *extra.values()])
-        number_at = np.concatenate([number_at, np.array(list(extra), dtype=np.intp)])
-        order = np.argsort(number_at)
-        numbers, number_at = numbers[:, order], number_at[order]
+        of_given = {int(position): k for k, position in enumerate(number_at)}
+        number_at = np.sort(np.concatenate([number_at, np.array(list(extra), dtype=np.intp)]))
+        given = numbers
+        parts = (extra[at] if at in extra else given[:, of_given[at]] for at in number_at.tolist())
+        numbers = side_by_side(parts, len(given), len(number_at), np.float64)
     numbers = _without_numbers(numbers, na, ~np.isin(number_at, list(dates)))
     check_finite(numbers, lambda at: names[number_at[at]])
     notes = {at: found.notes for at, found in parsed.items() if found.notes}
@@ -101,12 +103,18 @@ def assemble(
 def _without_numbers(
     numbers: NDArray[np.floating], na: frozenset[str], where: NDArray[np.bool_]
 ) -> NDArray[np.floating]:
-    """Make the numbers that `na` spells missing in the columns `where`; the array given is left alone."""
+    """Make the numbers that `na` spells missing in the columns `where`; an array in memory is left alone."""
     for spelling in na:
         try:
-            gone = (numbers == numbers.dtype.type(spelling)) & where
+            wanted = numbers.dtype.type(spelling)
         except ValueError:  # the spelling is no number
             continue
+        if is_on_disk(numbers):  # it is nobody else's
+            for at in np.flatnonzero(where):
+                numbers[numbers[:, at] == wanted, at] = np.nan
+                release(numbers)
+            continue
+        gone = (numbers == wanted) & where
         if gone.any():
             numbers = np.where(gone, np.nan, numbers).astype(numbers.dtype, copy=False)
     return numbers

@@ -18,13 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from gpmnet.table.space import release, rows_of
+
 RELABELLED_UP_TO = 64
 _PROBES = 128
 _LOG_CHANCE = math.log(1e-6)
 
 
 def find_duplicates(
-    few: Mapping[int, NDArray[np.integer]], many: NDArray[np.floating], many_at: Iterable[int]
+    few: Mapping[int, NDArray[np.integer]],
+    many: NDArray[np.floating],
+    many_at: Iterable[int],
+    columns: NDArray[np.intp] | None = None,
 ) -> dict[int, int]:
     """Return each duplicated column's position with the position of the first column that equals it.
 
@@ -36,6 +41,8 @@ def find_duplicates(
         The columns with many distinct values (NaN: missing).
     many_at : iterable of int
         Their positions.
+    columns : ndarray of int, optional
+        Which columns of `many` are meant; all unless given.
 
     Notes
     -----
@@ -47,7 +54,15 @@ def find_duplicates(
         at = sorted(few)
         codes = np.column_stack([few[i] for i in at])
         twins |= _twins(_equal_at_probes(codes), at, lambda i: _by_first_use(codes[:, i]), relabelled=True)
-    ordered = _twins(_order_at_probes(many), list(many_at), lambda i: _by_order(many[:, i]), relabelled=False)
+    listed = np.arange(many.shape[1]) if columns is None else columns
+    probed = _order_at_probes(many, listed)
+
+    def ranked(at: int) -> NDArray[np.int32]:
+        ranks = _by_order(many[:, listed[at]])
+        release(many)
+        return ranks
+
+    ordered = _twins(probed, list(many_at), ranked, relabelled=False)
     return twins | ordered
 
 
@@ -94,15 +109,16 @@ def _equal_at_probes(codes: NDArray[np.integer]) -> NDArray[np.uint8]:
     return np.packbits((codes[a] == codes[b]).T, axis=1)
 
 
-def _order_at_probes(values: NDArray[np.floating]) -> NDArray[np.uint8]:
+def _order_at_probes(values: NDArray[np.floating], columns: NDArray[np.intp]) -> NDArray[np.uint8]:
     """Return the signs of x[a] - x[b], flipped so that the first nonzero one is positive; NaN counts as 2."""
     a, b = _probes(values.shape[0])
     with np.errstate(invalid="ignore", over="ignore"):
-        sign = np.sign(values[a] - values[b])
+        sign = np.sign(rows_of(values, a)[:, columns] - rows_of(values, b)[:, columns])
     known = np.nan_to_num(sign, nan=0.0)
     first = np.argmax(known != 0, axis=0)
-    sign *= np.where(known[first, np.arange(values.shape[1])] < 0, -1.0, 1.0)
-    return np.nan_to_num(sign, nan=2.0).astype(np.int8).T.view(np.uint8)
+    sign *= np.where(known[first, np.arange(len(columns))] < 0, -1.0, 1.0)
+    coded: NDArray[np.int8] = np.nan_to_num(sign, nan=2.0).astype(np.int8)
+    return coded.T.view(np.uint8)
 
 
 def _by_first_use(codes: NDArray[np.integer]) -> NDArray[np.int32]:

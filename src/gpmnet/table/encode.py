@@ -19,11 +19,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+Needs: TypeAlias = Literal["pair", "set"]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -48,6 +50,10 @@ class Encoded:
         Number of each row's value among the distinct values of those columns.
     rows : ndarray of int, shape (n,)
         Which row of the table each one is.
+    observed : ndarray of bool, shape (n, d), or None
+        Which values were observed; None for all. The others are a draw.
+    needs : {"pair", "set"}
+        What the rows of a test must have observed; see `gpmnet.table.missing.Filling`.
     """
 
     names: tuple[str, ...]
@@ -59,6 +65,8 @@ class Encoded:
     tied: NDArray[np.intp]
     groups: NDArray[np.int32]
     rows: NDArray[np.intp]
+    observed: NDArray[np.bool_] | None = None
+    needs: Needs = "set"
 
     @property
     def n_rows(self) -> int:
@@ -74,7 +82,29 @@ class Encoded:
         for k in range(len(self.tied)):
             groups[:, k] = np.unique(self.groups[rows, k], return_inverse=True)[1]
         taken = {name: getattr(self, name)[rows] for name in ("codes", "fine_codes", "rows")}
+        if self.observed is not None:
+            taken["observed"] = self.observed[rows]
         return replace(self, ranks=ranks, groups=groups, **taken)
+
+    def of(self, variables: NDArray[np.intp]) -> Encoded:
+        """Return some of the variables, by their increasing positions; levels that no row has are left out."""
+        discrete = self.is_discrete[variables]
+        place = np.cumsum(self.is_discrete) - 1
+        scored, coded = (variables - 1 - place[variables])[~discrete], place[variables][discrete]
+        tied = np.flatnonzero(np.isin(self.tied, scored))
+        codes, fine = (_seen_levels(block[:, coded]) for block in (self.codes, self.fine_codes))
+        return replace(
+            self,
+            names=tuple(self.names[at] for at in variables),
+            is_discrete=discrete,
+            ranks=self.ranks[:, scored],
+            codes=codes,
+            n_levels=codes.max(axis=0, initial=0).astype(np.intp) + 1,
+            fine_codes=fine,
+            tied=np.searchsorted(scored, self.tied[tied]),
+            groups=self.groups[:, tied],
+            observed=None if self.observed is None else self.observed[:, variables],
+        )
 
     @property
     def n_fine_levels(self) -> NDArray[np.intp]:
@@ -86,6 +116,14 @@ class Encoded:
     def scores(self) -> NDArray[np.float32]:
         """Normal scores of the ranks, as large as these; looked up anew each time."""
         return normal_scores(self.ranks)
+
+
+def _seen_levels(codes: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Return codes (n, k) in which the levels that no row has are left out."""
+    found = np.empty_like(codes)
+    for k, column in enumerate(codes.T):
+        found[:, k] = np.unique(column, return_inverse=True)[1]
+    return found
 
 
 def normal_quantiles(n: int) -> NDArray[np.float64]:
@@ -173,6 +211,42 @@ def break_ties(
         ranks[:, at] = broken.T
 
 
+def sample_ranks(
+    values: NDArray[np.floating],
+    tied: NDArray[np.intp],
+    names: Sequence[str],
+    places: NDArray[np.intp],
+    seed: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the ranks of some rows of a table among themselves, ties broken as in all its rows, and which values are equal.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, k)
+    tied : ndarray of shape (t,)
+        The columns in which the whole table has ties, and their names.
+    places : ndarray of shape (m,)
+        Positions of the rows among all, in the order of `row_order`.
+
+    Returns
+    -------
+    ranks : ndarray of shape (m, k)
+    groups : ndarray of shape (m, t)
+    """
+    m, k = values.shape
+    ranks = np.empty((m, k), dtype=np.int32, order="F")
+    groups = np.empty((m, len(tied)), dtype=np.int32, order="F")
+    slot = {int(column): at for at, column in enumerate(tied)}
+    for column in range(k):
+        order = np.argsort(values[:, column])
+        if column in slot:
+            at = slot[column]
+            groups[:, at] = np.unique(values[:, column], return_inverse=True)[1]
+            order = np.lexsort((noise_at(names[at], places, seed), groups[:, at]))
+        ranks[order, column] = np.arange(m, dtype=np.int32)
+    return ranks, groups
+
+
 def row_order(
     columns: Iterable[tuple[Sequence[str], NDArray[np.integer]]], n: int, columns_per_block: int = 512
 ) -> NDArray[np.intp]:
@@ -239,6 +313,11 @@ def name_noise(names: list[str], n: int, seed: int) -> NDArray[np.uint64]:
     """Return noise for each (name, row): splitmix64 of a key of the name, advanced by the row."""
     keys = np.array([_key(name, seed) for name in names], dtype=np.uint64)
     return _mixed(keys[:, None] + np.arange(1, n + 1, dtype=np.uint64) * _GOLDEN)
+
+
+def noise_at(name: str, rows: NDArray[np.intp], seed: int) -> NDArray[np.uint64]:
+    """Return the noise of one name at some rows."""
+    return _mixed(np.uint64(_key(name, seed)) + (rows + 1).astype(np.uint64) * _GOLDEN)
 
 
 def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:

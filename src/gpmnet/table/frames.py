@@ -47,7 +47,7 @@ def from_frame(data: Any, na: frozenset[str] = frozenset(), warnings: Sequence[s
     numeric = [at for at, dtype in enumerate(frame.schema.dtypes()) if dtype.is_numeric()]
     columns: dict[int, AnyColumn] = {}
     for at in sorted(set(range(len(names))) - set(numeric)):
-        columns[at] = _column(frame[:, at], names[at])
+        columns[at] = column_of(frame[:, at], names[at])
     numbers = _matrix(frame, numeric)
     return assemble(names, numbers, np.array(numeric, dtype=np.intp), columns, na, (*warnings, *renamed))
 
@@ -135,18 +135,20 @@ def _matrix(frame: nw.DataFrame[Any], numeric: list[int]) -> NDArray[np.floating
             return matrix
         if matrix.dtype.kind in "iu":
             return matrix.astype(np.float64)
-    parts = [_as_float(frame[:, at]) for at in numeric]
+    parts = [as_floats(frame[:, at]) for at in numeric]
     return np.stack(parts, axis=1)
 
 
-def _as_float(series: nw.Series[Any]) -> NDArray[np.float64]:
+def as_floats(series: nw.Series[Any]) -> NDArray[np.float64]:
+    """Return a numeric column, NaN where it has gaps."""
     try:
         return np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64)
     except (TypeError, ValueError):  # a nullable column whose gaps the library hands out as objects
         return pd.to_numeric(pd.Series(series.to_list(), dtype=object), errors="raise").to_numpy(np.float64)
 
 
-def _column(series: nw.Series[Any], name: str) -> AnyColumn:
+def column_of(series: nw.Series[Any], name: str) -> AnyColumn:
+    """Return a column that is not numeric, as what it holds."""
     dtype = series.dtype
     if isinstance(dtype, nw.Boolean) and not series.is_null().any():
         return _boolean(series.to_numpy())

@@ -36,13 +36,17 @@ from gpmnet.errors import InputError, quote
 from gpmnet.table.parse import date_text, parse_spellings
 from gpmnet.table.raw import Labelled
 from gpmnet.table.schema import Column, Encoding, Kind
+from gpmnet.table.space import columns_at_a_time, release
 
 FEW_VALUES = 5
 ORDINAL_VALUES = 20
 MAX_LEVELS = 20
 MIN_ROWS_PER_LEVEL = 5
 FINE_LEVELS = 128
-_ID_NAME = re.compile(r"(?i:^(?:.*[\s_.-])?(?:id|uuid|guid|rowid)$|^(?:row|index|unnamed: 0)$)|[a-z]I[Dd]$")
+_ID_NAME = re.compile(
+    r"(?i:^(?:.*[\s_.-])?(?:id|uuid|guid|rowid)$|^(?:index|unnamed: 0)$"
+    r"|^row(?:[\s_.-]?(?:names?|numbers?|num|no|nr|index))?$)|[a-z]I[Dd]$"
+)
 _SENTENCE = re.compile(r"(?:\S+\s+){3,}\S*[.!?]")
 _LARGEST_EXACT = 2.0**53  # beyond it, not every whole number is a float
 
@@ -89,10 +93,11 @@ def number_facts(numbers: NDArray[np.floating], columns_per_block: int = 2048) -
 
     Time O(k n log n); memory O(n * columns_per_block) beyond the matrix.
     """
-    blocks = [
-        _block_facts(numbers[:, start : start + columns_per_block])
-        for start in range(0, max(numbers.shape[1], 1), columns_per_block)
-    ]
+    columns_per_block = columns_at_a_time(len(numbers), columns_per_block)
+    blocks = []
+    for start in range(0, max(numbers.shape[1], 1), columns_per_block):
+        blocks.append(_block_facts(numbers[:, start : start + columns_per_block]))
+        release(numbers)
     return NumberFacts(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 
@@ -106,8 +111,9 @@ def _block_facts(block: NDArray[np.floating]) -> tuple[NDArray[np.generic], ...]
     distinct = np.count_nonzero(fresh, axis=1)
     last = np.maximum(present - 1, 0)
     whole = np.ones(k, dtype=bool)
-    for row in range(0, n, 512):  # bounded scratch space
-        piece = block[row : row + 512]
+    step = max(512, (1 << 20) // max(k, 1))
+    for row in range(0, n, step):  # bounded scratch space
+        piece = block[row : row + step]
         whole &= np.all((piece == np.floor(piece)) | np.isnan(piece), axis=0)
     steps = np.zeros(k, dtype=np.intp)
     candidates = np.flatnonzero(whole & (present == n))
@@ -115,7 +121,8 @@ def _block_facts(block: NDArray[np.floating]) -> tuple[NDArray[np.generic], ...]
         steps[candidates] = np.count_nonzero(np.diff(block[:, candidates], axis=0) == 1, axis=0)
     counter = steps >= max(0.95 * (n - 1), 10)
     commonest = _longest_run(ordered, fresh, present, distinct)
-    return n - present, distinct, ordered[:, 0], ordered[np.arange(k), last], whole, counter, commonest
+    low = ordered[:, 0].copy()  # a view would keep the whole block
+    return n - present, distinct, low, ordered[np.arange(k), last], whole, counter, commonest
 
 
 def _longest_run(

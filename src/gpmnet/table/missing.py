@@ -1,44 +1,101 @@
-"""What happens to rows with gaps: one policy a class, all of them in `MISSING`."""
+"""What happens to gaps: one policy a class, all of them in `MISSING`.
+
+A policy has two moments. When a table is loaded, `admit` says what of it is used: which rows, which columns, with which
+gaps. What still has gaps then is completed when it is fitted, as `filling` says (`gpmnet.imputing`): several times, each
+draw fitted by itself and the answers pooled, or once, to look for neighborhoods in, while tests use the observed rows.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpmnet.checks import check_number
+from gpmnet.checks import check_number, check_type
 from gpmnet.errors import InputError, quote, quote_all
 from gpmnet.parts import Part
+from gpmnet.table.encode import Needs
+from gpmnet.table.gaps import (
+    complete_rows,
+    drawn_values,
+    empty_rows,
+    gaps_of,
+    says_what_helps,
+    with_indicators,
+    with_levels,
+)
 from gpmnet.table.raw import RawTable
-from gpmnet.table.schema import Schema
+from gpmnet.table.schema import Column, Schema
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """What a policy makes of a table.
+
+    Attributes
+    ----------
+    raw : RawTable
+        What is used of it.
+    discrete : tuple of str
+        Columns whose kind is now "discrete".
+    notes : tuple of str
+        What was done, for the warnings of the schema.
+    rows : ndarray of int or None
+        The rows that are used; None for all.
+    """
+
+    raw: RawTable
+    discrete: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    rows: NDArray[np.intp] | None = None
+
+
+@dataclass(frozen=True)
+class Filling:
+    """How a table with gaps is completed when it is fitted.
+
+    Attributes
+    ----------
+    n_draws : int
+        Complete tables that are drawn and fitted.
+    sweeps : int
+        Times that every column is drawn anew, given the others, before a table counts.
+    needs : {"pair", "set"}
+        What the rows of a test must have: both variables, or also the whole set that it is given. Elsewhere the draw stands.
+    """
+
+    n_draws: int
+    sweeps: int
+    needs: Needs
 
 
 class MissingPolicy(Part, ABC):
     """What becomes of a table in which some values are missing: a frozen dataclass of settings."""
 
     @abstractmethod
-    def rows(self, raw: RawTable, schema: Schema) -> NDArray[np.intp]:
-        """Return the rows that are kept, in their order, or raise `InputError`."""
+    def admit(self, raw: RawTable, schema: Schema) -> Admitted:
+        """Return what is used of a table, or raise `InputError`; it is asked only where an active column has gaps."""
+
+    @property
+    def filling(self) -> Filling | None:
+        """How the gaps that it leaves are filled in; None where it leaves none."""
+        return None
 
 
 @dataclass(frozen=True)
 class RefuseGaps(MissingPolicy):
-    """Keep all rows, or raise naming the columns with gaps and the choices there are."""
+    """Raise, naming the columns with gaps and the choices there are."""
 
-    def rows(self, raw: RawTable, schema: Schema) -> NDArray[np.intp]:
-        """Return all rows of a table without gaps."""
-        gaps = [column for column in schema.active if column.n_missing]
-        if gaps:
-            worst = tuple(c.name for c in sorted(gaps, key=lambda c: -c.n_missing))
-            complete = len(complete_rows(raw, schema))
-            raise InputError(
-                f"{len(gaps)} column{'s' * (len(gaps) > 1)} with missing values (NaN): {quote_all(worst)}; choose "
-                f'missing="drop" (--missing drop) to keep the {complete:,} complete rows of {schema.n_rows:,}, or '
-                'give the columns you can spare the kind "ignored"'
-            )
-        return np.arange(schema.n_rows)
+    def admit(self, raw: RawTable, schema: Schema) -> Admitted:
+        """Raise."""
+        gaps = gaps_of(schema)
+        worst = tuple(c.name for c in sorted(gaps, key=lambda c: -c.n_missing))
+        raise InputError(
+            f"{len(gaps)} column{'s' * (len(gaps) > 1)} with missing values (NaN): {quote_all(worst)}; "
+            f"{says_what_helps(raw, schema)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -57,27 +114,143 @@ class DropRows(MissingPolicy):
         super().__post_init__()
         check_number(self, "least", 2, integer=True)
 
-    def rows(self, raw: RawTable, schema: Schema) -> NDArray[np.intp]:
+    def admit(self, raw: RawTable, schema: Schema) -> Admitted:
         """Return the complete rows."""
-        complete = complete_rows(raw, schema)
+        return _only(raw, self._complete(raw, schema))
+
+    def _complete(self, raw: RawTable, schema: Schema) -> NDArray[np.intp]:
+        complete = np.flatnonzero(complete_rows(raw, schema.active))
         if len(complete) < self.least:
             worst = max(schema.active, key=lambda c: c.n_missing)
             raise InputError(
                 f"only {len(complete)} rows of {raw.n_rows:,} are complete; "
-                f'{quote(worst.name)} alone lacks {worst.n_missing:,}: give such columns the kind "ignored"'
+                f"{quote(worst.name)} alone lacks {worst.n_missing:,}: {says_what_helps(raw, schema)}"
             )
         return complete
 
 
-MISSING: dict[str, MissingPolicy] = {"error": RefuseGaps(), "drop": DropRows()}
+@dataclass(frozen=True)
+class MissingLevel(DropRows):
+    """Missing is a level of its own of discrete and of short ordered columns; rows with other gaps are dropped.
+
+    Parameters
+    ----------
+    indicators : bool
+        Keep those rows too: a column "NAME is missing" stands beside every other column with gaps, whose gaps are filled
+        with draws from its own observed values. What is missing then depends on nothing but the indicator.
+    """
+
+    indicators: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_type(self, "indicators", bool)
+
+    def admit(self, raw: RawTable, schema: Schema) -> Admitted:
+        """Return the table with levels for what is missing, and without gaps."""
+        coded = [column for column in gaps_of(schema) if column.encoding == "codes"]
+        others = [column for column in gaps_of(schema) if column.encoding != "codes"]
+        changed, names = with_levels(raw, schema, coded), tuple(column.name for column in coded)
+        told = _told("a level for what is missing", coded)
+        if not others:
+            return Admitted(changed, names, told)
+        if not self.indicators:
+            kept = _only(changed, self._complete(raw, replace(schema, columns=_without(schema, coded))))
+            return replace(kept, discrete=names, notes=(*told, *kept.notes))
+        changed = with_indicators(changed, others)
+        told += _told("an indicator beside it, and draws from its own values in its gaps", others)
+        return Admitted(drawn_values(changed, schema, others), names, told)
 
 
-def complete_rows(raw: RawTable, schema: Schema) -> NDArray[np.intp]:
-    """Return the rows without a gap in any active column."""
-    complete = np.ones(raw.n_rows, dtype=bool)
-    active = {schema.index(column.name) for column in schema.active if column.n_missing}
-    for at in active.intersection(raw.labelled):
-        complete &= raw.labelled[at].codes >= 0
-    in_numbers = np.flatnonzero([at in active for at in raw.number_at])
-    complete &= ~np.isnan(raw.numbers[:, in_numbers]).any(axis=1)
-    return np.flatnonzero(complete)
+@dataclass(frozen=True)
+class AvailableRows(MissingPolicy):
+    """Every test uses the rows that have both variables and the whole set that it is given.
+
+    Parameters
+    ----------
+    sweeps : int
+        Of the one complete draw in which neighborhoods are looked for and from which Omega and shapes come.
+    """
+
+    sweeps: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number(self, "sweeps", 1, integer=True)
+
+    def admit(self, raw: RawTable, schema: Schema) -> Admitted:
+        """Return the rows that have any value."""
+        return _not_empty(raw, schema)
+
+    @property
+    def filling(self) -> Filling:
+        """One draw, to search in."""
+        return Filling(1, self.sweeps, "set")
+
+
+@dataclass(frozen=True)
+class Impute(MissingPolicy):
+    """Several complete draws from a joint model of all columns, each fitted by itself; the answers are pooled.
+
+    Parameters
+    ----------
+    n_draws : int
+    sweeps : int
+        Times that every column is drawn given the others before a draw counts.
+    """
+
+    n_draws: int = 5
+    sweeps: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number(self, "n_draws", 2, integer=True)
+        check_number(self, "sweeps", 1, integer=True)
+
+    def admit(self, raw: RawTable, schema: Schema) -> Admitted:
+        """Return the rows that have any value."""
+        return _not_empty(raw, schema)
+
+    @property
+    def filling(self) -> Filling:
+        """Several draws."""
+        return Filling(self.n_draws, self.sweeps, "pair")
+
+
+MISSING: dict[str, MissingPolicy] = {
+    "error": RefuseGaps(),
+    "drop": DropRows(),
+    "impute": Impute(),
+    "available": AvailableRows(),
+    "level": MissingLevel(),
+}
+
+
+def _only(raw: RawTable, rows: NDArray[np.intp]) -> Admitted:
+    """Return some of the rows; those with other gaps were left out."""
+    if len(rows) == raw.n_rows:
+        return Admitted(raw)
+    note = f"{len(rows):,} of {raw.n_rows:,} rows kept: the others have missing values"
+    return Admitted(raw.take(rows), (), (note,), rows)
+
+
+def _not_empty(raw: RawTable, schema: Schema) -> Admitted:
+    """Return the rows that have any value."""
+    empty = empty_rows(raw, schema)
+    if not empty.any():
+        return Admitted(raw)
+    note = f"{int(empty.sum()):,} of {raw.n_rows:,} rows have no value at all and were left out"
+    rows = np.flatnonzero(~empty)
+    return Admitted(raw.take(rows), (), (note,), rows)
+
+
+def _told(what: str, columns: list[Column]) -> tuple[str, ...]:
+    if not columns:
+        return ()
+    many = "s" * (len(columns) > 1)
+    return (f"{len(columns)} column{many} got {what}: {quote_all([c.name for c in columns])}",)
+
+
+def _without(schema: Schema, columns: list[Column]) -> tuple[Column, ...]:
+    """Return the columns, some of them taken for complete."""
+    return tuple(replace(c, n_missing=0) if c in columns else c for c in schema.columns)

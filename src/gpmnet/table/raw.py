@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, quote
+from gpmnet.table.space import is_on_disk, release, side_by_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,19 @@ class RawTable:
     def take(self, rows: NDArray[np.intp]) -> RawTable:
         """Return the table restricted to some rows."""
         labelled = {at: column.take(rows) for at, column in self.labelled.items()}
-        return replace(self, numbers=self.numbers[rows], labelled=labelled)
+        numbers = self.numbers
+        if is_on_disk(numbers):
+            shape = len(rows), numbers.shape[1], numbers.dtype
+            taken = side_by_side((_released(numbers, at)[rows] for at in range(shape[1])), *shape)
+        else:
+            taken = numbers[rows]
+        return replace(self, numbers=taken, labelled=labelled)
+
+
+def _released(numbers: NDArray[np.floating], at: int) -> NDArray[np.floating]:
+    release(numbers)
+    column: NDArray[np.floating] = numbers[:, at]
+    return column
 
 
 def unique_names(given: Sequence[object]) -> tuple[tuple[str, ...], list[str]]:
@@ -100,10 +113,10 @@ def unique_names(given: Sequence[object]) -> tuple[tuple[str, ...], list[str]]:
     for position, text in enumerate(texts, start=1):
         name = text
         if not text.strip():
-            name = _free(f"column_{position}", taken, used)
+            name = free_name(f"column_{position}", taken, used)
             warnings.append(f"column {position} has no name; it is called {quote(name)}")
         elif text in seen:
-            name = _free(text, taken, used)
+            name = free_name(text, taken, used)
             warnings.append(f"the name {quote(text)} is repeated; column {position} is called {quote(name)}")
         seen.add(name)
         taken.add(name)
@@ -111,7 +124,8 @@ def unique_names(given: Sequence[object]) -> tuple[tuple[str, ...], list[str]]:
     return tuple(names), warnings
 
 
-def _free(stem: str, taken: set[str], used: dict[str, int]) -> str:
+def free_name(stem: str, taken: set[str], used: dict[str, int]) -> str:
+    """Return a name, with a number where it is taken; `used` remembers the numbers that were tried."""
     if stem not in taken:
         return stem
     number = used.get(stem, 1) + 1
@@ -138,12 +152,19 @@ def check_finite(
     numbers: NDArray[np.floating], name_of: Callable[[int], str], rows_per_block: int = 256
 ) -> None:
     """Raise an error naming the first infinite value's column and row; NaN is a missing value and passes."""
-    for start in range(0, numbers.shape[0], rows_per_block):
+    for at in range(numbers.shape[1]) if is_on_disk(numbers) else ():
+        rows = np.flatnonzero(np.isinf(numbers[:, at]))
+        release(numbers)
+        if len(rows):
+            _refuse_infinite(name_of(at), numbers[rows[0], at], int(rows[0]))
+    for start in () if is_on_disk(numbers) else range(0, numbers.shape[0], rows_per_block):
         infinite = np.isinf(numbers[start : start + rows_per_block])
         if infinite.any():
             row, at = np.argwhere(infinite)[0]
-            value = numbers[start + row, at]
-            raise InputError(
-                f"column {quote(name_of(int(at)))} holds {value} in row {start + row + 1}; "
-                "replace infinite values by numbers or leave them empty"
-            )
+            _refuse_infinite(name_of(int(at)), numbers[start + row, at], start + int(row))
+
+
+def _refuse_infinite(name: str, value: np.floating, row: int) -> None:
+    raise InputError(
+        f"column {quote(name)} holds {value} in row {row + 1}; replace infinite values by numbers or leave them empty"
+    )

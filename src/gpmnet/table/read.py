@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from gpmnet.errors import InputError, MissingExtraError, one_line, quote, quote_all
+from gpmnet.table import streamed
 from gpmnet.table.files import check_file
 from gpmnet.table.frames import from_array, from_frame
 from gpmnet.table.raw import RawTable
@@ -42,7 +43,10 @@ def read_raw(path: str | Path, *, na: frozenset[str] = frozenset(), **options: A
         raise InputError(f"sheet is for .xlsx files only, not for {quote(path)}")
     row_names, notes = False, {}
     if suffix in (".parquet", ".pq"):
-        frame, remarks = _read_parquet(path, reading)
+        found = _read_parquet(path, reading, na)
+        if isinstance(found, RawTable):
+            return found
+        frame, remarks = found
     elif suffix == ".xlsx":
         frame, remarks = _read_excel(path, reading)
     else:
@@ -55,7 +59,8 @@ def read_raw(path: str | Path, *, na: frozenset[str] = frozenset(), **options: A
     return replace(raw, ignored=ignored, notes=notes | raw.notes)
 
 
-def _read_parquet(path: Path, reading: Reading) -> tuple[Any, tuple[str, ...]]:
+def _read_parquet(path: Path, reading: Reading, na: frozenset[str]) -> tuple[Any, tuple[str, ...]] | RawTable:
+    """Return the table of a file with remarks; of a large file its raw form, which is read column by column."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -68,15 +73,18 @@ def _read_parquet(path: Path, reading: Reading) -> tuple[Any, tuple[str, ...]]:
             )
             rows = file.metadata.num_rows
             reading.check_bytes(path, rows * width, f"{rows:,} rows of {len(file.schema_arrow):,} columns")
+            listed = enumerate(file.schema_arrow.names)
+            kept = [at for at, name in listed if not re.fullmatch(r"__index_level_\d+__", name)]
+            remarks: tuple[str, ...] = ()
+            if len(kept) < len(file.schema_arrow):
+                remarks = ("the row index that pandas stored in the file was left out",)
+            is_large = rows * width > streamed.STREAMED_BYTES and not reading.transpose
+            if is_large and streamed.can_stream(file, kept):
+                return streamed.from_parquet(file, kept, na, remarks)
             table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{quote(path)} is not a readable Parquet file: {one_line(error)}") from error
-    kept = [
-        at for at, name in enumerate(table.column_names) if not re.fullmatch(r"__index_level_\d+__", name)
-    ]
-    if len(kept) == table.num_columns:
-        return table, ()
-    return table.select(kept), ("the row index that pandas stored in the file was left out",)
+    return table.select(kept), remarks
 
 
 def _is_number(kind: Any) -> bool:

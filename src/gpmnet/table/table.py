@@ -1,34 +1,29 @@
-"""`Table`: typed, immutable columns, and the one way to make it from anything."""
+"""`Table`: typed, immutable columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpmnet.errors import InputError, one_line, quote
-from gpmnet.parts import resolve
-from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
-from gpmnet.table.encode import Encoded, break_ties, ranks_and_ties, row_order, values_at_scores
-from gpmnet.table.frames import from_array, from_frame, is_frame
-from gpmnet.table.infer import (
-    Coded,
-    Decided,
-    NumberFacts,
-    code_numbers,
-    label_column,
-    number_column,
-    number_facts,
+from gpmnet.errors import InputError, quote
+from gpmnet.table.dependence import Grouping
+from gpmnet.table.encode import (
+    Encoded,
+    Needs,
+    break_ties,
+    ranks_and_ties,
+    row_order,
+    sample_ranks,
+    values_at_scores,
 )
-from gpmnet.table.missing import MISSING, MissingPolicy
-from gpmnet.table.raw import RawTable
-from gpmnet.table.read import read_raw
-from gpmnet.table.schema import Column, Schema, check_kinds
+from gpmnet.table.missing import Filling
+from gpmnet.table.schema import Column, Schema
+from gpmnet.table.space import columns_at_a_time, release, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +41,24 @@ class Table:
     codes : ndarray of int16, shape (n, number of discrete variables)
     fine_codes : ndarray of int16, shape (n, number of discrete variables)
         The same before levels were pooled: what tests are given. As codes where none were.
+    groups : Grouping or None
+        Which rows belong together, where that was said.
+    filling : Filling or None
+        How gaps (NaN among the numbers, -1 among the codes) are filled in before the table is fitted.
+    observed : ndarray of bool, shape (n, d), or None
+        Which values of a completed table were there before; None where all were.
+    needs : {"pair", "set"}
+        What the rows of a test must have observed.
     """
 
     schema: Schema
     numbers: NDArray[np.floating]
     codes: NDArray[np.int16]
     fine_codes: NDArray[np.int16]
+    groups: Grouping | None = None
+    filling: Filling | None = None
+    observed: NDArray[np.bool_] | None = None
+    needs: Needs = "set"
 
     def __post_init__(self) -> None:
         for name in ("numbers", "codes", "fine_codes"):
@@ -86,6 +93,19 @@ class Table:
             [len(c.levels) if c.encoding == "codes" else 0 for c in self.variables], dtype=np.intp
         )
 
+    @cached_property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Which values are missing, shape (n, d)."""
+        missing = np.empty((self.n_rows, len(self.names)), dtype=bool)
+        missing[:, ~self.is_discrete] = np.isnan(self.numbers)
+        missing[:, self.is_discrete] = self.codes < 0
+        return missing
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether any value is missing."""
+        return self.filling is not None and any(column.n_missing for column in self.variables)
+
     def values(self) -> NDArray[np.float64]:
         """Return numbers and codes as one matrix of shape (n, d), in the order of the variables."""
         values = np.empty((self.n_rows, len(self.names)))
@@ -93,17 +113,44 @@ class Table:
         values[:, self.is_discrete] = self.codes
         return values
 
-    def encode(self, seed: int = 0) -> Encoded:
-        """Return ranks and codes, rows in the order that `row_order` gives them; `seed` decides how ties are broken."""
-        scored = [c.name for c in self.variables if c.encoding == "scores"]
-        coded = [c.name for c in self.variables if c.encoding == "codes"]
+    def encode(self, seed: int = 0, most: int | None = None) -> Encoded:
+        """Return ranks and codes, rows in the order that `row_order` gives them; `seed` decides how ties are broken.
+
+        Parameters
+        ----------
+        most : int, optional
+            Of a longer table this many rows, drawn at random and ranked among themselves; the other rows are looked at
+            a few columns at a time.
+        """
+        if self.has_gaps:
+            raise InputError(
+                'the table has gaps, which are completed in a fit only; load it with missing="drop" (--missing drop)'
+            )
+        if most is not None and most < self.n_rows:
+            if self.observed is not None:  # what was observed is known of all rows at once
+                return self.encode(seed).take(_some(self.n_rows, most, seed))
+            return self._sampled(seed, most)
+        scored, coded = self._named("scores"), self._named("codes")
         ranks, tied, groups = ranks_and_ties(self.numbers)
         ranks[:, tied] = groups  # what tells values apart, until ties are broken
-        rows = row_order([(scored, ranks), (coded, self.fine_codes)], self.n_rows)
+        told: list[tuple[list[str], NDArray[np.integer]]] = [(scored, ranks), (coded, self.fine_codes)]
+        if self.observed is not None:
+            told.append(([f"{name}\0observed" for name in self.names], self.observed.astype(np.int8)))
+        rows = row_order(told, self.n_rows)
         for column in ranks.T:
             column[:] = column[rows]
         groups = groups[rows]
         break_ties(ranks, tied, groups, scored, seed)
+        return self._encoded(rows, ranks, tied, np.asfortranarray(groups))
+
+    def _encoded(
+        self,
+        rows: NDArray[np.intp],
+        ranks: NDArray[np.int32],
+        tied: NDArray[np.intp],
+        groups: NDArray[np.int32],
+    ) -> Encoded:
+        """Return some rows, in their order, of which these are the ranks and ties."""
         return Encoded(
             names=self.names,
             is_discrete=self.is_discrete,
@@ -112,9 +159,37 @@ class Table:
             n_levels=self.n_levels[self.is_discrete],
             fine_codes=self.fine_codes[rows],
             tied=tied,
-            groups=np.asfortranarray(groups),
+            groups=groups,
             rows=rows,
+            observed=None if self.observed is None else self.observed[rows],
+            needs=self.needs,
         )
+
+    def _named(self, encoding: str) -> list[str]:
+        return [column.name for column in self.variables if column.encoding == encoding]
+
+    def _sampled(self, seed: int, most: int) -> Encoded:
+        """Return what `encode(seed).take(...)` would of a random sample, without the ranks of all rows."""
+        scored, coded = self._named("scores"), self._named("codes")
+        tied: list[int] = []
+        step = columns_at_a_time(self.n_rows, 512)
+
+        def apart() -> Iterator[tuple[list[str], NDArray[np.integer]]]:
+            for start in range(0, len(scored), step):
+                ranks, at, groups = ranks_and_ties(self.numbers[:, start : start + step])
+                release(self.numbers)
+                ranks[:, at] = groups
+                tied.extend((start + at).tolist())
+                yield scored[start : start + step], ranks
+            yield coded, self.fine_codes
+
+        order = row_order(apart(), self.n_rows)
+        places = _some(self.n_rows, most, seed)
+        rows = order[places]
+        values = rows_of(self.numbers, rows)
+        at = np.array(tied, dtype=np.intp)
+        ranks, groups = sample_ranks(values, at, [scored[k] for k in tied], places, seed)
+        return self._encoded(rows, ranks, at, groups)
 
     def decode(self, name: str, encoded: ArrayLike) -> NDArray[Any]:
         """Return the values of a variable behind normal scores, or the labels behind codes."""
@@ -123,9 +198,11 @@ class Table:
         at, column = self.names.index(name), self.schema[name]
         if self.is_discrete[at]:
             return np.array(column.levels, dtype=object)[np.asarray(encoded, dtype=np.intp)]
+        numbers = self.numbers[:, np.count_nonzero(~self.is_discrete[:at])]
         values = values_at_scores(
-            self.numbers[:, np.count_nonzero(~self.is_discrete[:at])], np.asarray(encoded)
+            numbers if self.filling is None else numbers[~np.isnan(numbers)], np.asarray(encoded)
         )
+        release(self.numbers)
         if column.levels:  # ordered categories: positions among the levels
             return np.array(column.levels, dtype=object)[values.astype(np.intp)]
         return values
@@ -138,181 +215,6 @@ class Table:
         return f"Table({self.n_rows:,} rows, {len(kinds):,} variables: {counts or 'none'})"
 
 
-def load_table(
-    source: Any,
-    *,
-    kinds: Mapping[Any, str] | None = None,
-    missing: str | MissingPolicy = "error",
-    names: Sequence[object] | None = None,
-    na: str | Sequence[str] = (),
-    **reading: Any,
-) -> Table:
-    """Return the `Table` of a file, a data frame or an array.
-
-    Parameters
-    ----------
-    source : path, ndarray, pandas, polars or pyarrow table, or Table
-        A `Table` is returned as it is.
-    kinds : dict, optional
-        Kinds that overrule the inferred ones, by column name.
-    missing : {"error", "drop"} or MissingPolicy
-        Refuse gaps, or keep the complete rows only; kinds are inferred from all rows.
-    names : sequence, optional
-        Column names of an array.
-    na : str or sequence of str
-        Spellings that mean "missing" in every column, beside the empty cell.
-    **reading
-        How to read a file: separator, encoding, header, transpose, sheet, max_gb, max_columns; see
-        `gpmnet.table.reading.Reading`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> load_table(pd.DataFrame({"dose": [0.1, 0.7, 0.4, 1.2, 0.9, 0.3] * 2, "sex": ["f", "m"] * 6}))
-    Table(12 rows, 2 variables: 1 continuous, 1 discrete)
-    """
-    if isinstance(source, Table):
-        if kinds or na or names is not None or reading:
-            raise InputError("kinds, names and the like must be given when the table is first loaded")
-        return source
-    policy = resolve("missing", missing, MISSING, MissingPolicy)
-    raw = load_raw(source, names=names, na=na, **reading)
-    decided = _decided(kinds, raw)
-    schema, coded, positions = _understand(raw, decided)
-    rows = policy.rows(raw, schema)
-    if len(rows) < raw.n_rows:
-        note = f"{len(rows):,} of {raw.n_rows:,} rows kept: the others have missing values"
-        raw = replace(raw.take(rows), warnings=(*raw.warnings, note))
-        announced = {c.name: Decided(c.kind, c.why, firm=False) for c in schema}
-        schema, coded, positions = _understand(raw, announced | decided)
-    if len(schema.active) < 2:
-        left_out = [c for c in schema.columns if not c.active][:5]
-        reasons = "; ".join(f"{quote(c.name)}: {_why_left_out(c)}" for c in left_out)
-        raise InputError(f"fewer than two usable columns remain ({reasons})")
-    return _build(raw, schema, coded, positions)
-
-
-def _why_left_out(column: Column) -> str:
-    return column.why if column.duplicate_of is None else f"a duplicate of {quote(column.duplicate_of)}"
-
-
-def describe(source: Any, *, kinds: Mapping[Any, str] | None = None, **options: Any) -> Schema:
-    """Return what each column would be taken for, gaps and all."""
-    raw = load_raw(source, **options)
-    return _understand(raw, _decided(kinds, raw))[0]
-
-
-def load_raw(
-    source: Any, *, names: Sequence[object] | None = None, na: str | Sequence[str] = (), **reading: Any
-) -> RawTable:
-    """Return the raw form of a file, frame or array, before kinds are inferred."""
-    spellings = frozenset({na} if isinstance(na, str) else map(str, na))
-    is_array = isinstance(source, np.ndarray | list)
-    if names is not None and not is_array:
-        raise InputError(f"names: only for arrays, not for {type(source).__name__}, which has its own")
-    if isinstance(source, str | Path):
-        return read_raw(source, na=spellings, **reading)
-    if reading:
-        raise InputError(f"{', '.join(sorted(reading))}: only for files, not for {type(source).__name__}")
-    if is_frame(source):
-        return from_frame(source, spellings)
-    if is_array:
-        return from_array(_array(source), names, spellings)
-    raise InputError(
-        f"cannot read a table from {type(source).__name__}; give a file, a data frame or a dense array (not a sparse one)"
-    )
-
-
-def _array(source: NDArray[Any] | list[Any]) -> NDArray[Any]:
-    try:
-        array: NDArray[Any] = np.asanyarray(source)  # masks stay
-    except ValueError as error:
-        raise InputError(f"the rows of the list are not of equal length: {one_line(error)}") from error
-    if isinstance(source, list) and array.dtype.kind in "US":
-        return np.array(source, dtype=object)  # or numbers and gaps beside text would become text
-    return array
-
-
-def _decided(kinds: Mapping[Any, str] | None, raw: RawTable) -> dict[str, Decided]:
-    beforehand = {raw.names[at]: Decided("ignored", why) for at, why in raw.ignored.items()}
-    said = check_kinds(kinds, raw.names)
-    return beforehand | {name: Decided(kind, "you said so") for name, kind in said.items()}
-
-
-def _understand(
-    raw: RawTable, decided: dict[str, Decided]
-) -> tuple[Schema, dict[int, Coded], dict[int, NDArray[np.float64]]]:
-    """Infer all kinds; return the schema, the codes and the positions of long ordered categories."""
-    facts = number_facts(raw.numbers)
-    columns: dict[int, Column] = {}
-    coded: dict[int, Coded] = {}
-    positions: dict[int, NDArray[np.float64]] = {}
-    for k, at in enumerate(raw.number_at.tolist()):
-        name = raw.names[at]
-        columns[at], codes = number_column(
-            name, k, raw.numbers[:, k], facts, decided.get(name), at in raw.dates
-        )
-        if codes is not None:
-            coded[at] = codes
-    for at, labels in raw.labelled.items():
-        name = raw.names[at]
-        columns[at], found = label_column(name, labels, decided.get(name))
-        if isinstance(found, Coded):
-            coded[at] = found
-        elif found is not None:
-            positions[at] = found
-    for at, notes in raw.notes.items():
-        columns[at] = replace(columns[at], notes=(*notes, *columns[at].notes))
-    for at, first in _duplicates(raw, facts, columns, positions).items():
-        columns[at] = replace(columns[at], duplicate_of=raw.names[first])
-    ordered = tuple(columns[at] for at in range(len(raw.names)))
-    return Schema(ordered, raw.n_rows, raw.warnings), coded, positions
-
-
-def _duplicates(
-    raw: RawTable, facts: NumberFacts, columns: dict[int, Column], positions: dict[int, NDArray[np.float64]]
-) -> dict[int, int]:
-    used = {at for at, column in columns.items() if column.kind != "ignored"}
-    # A value that hardly repeats makes any two columns one-to-one; only their order can then be compared.
-    limit = min(RELABELLED_UP_TO, raw.n_rows // 4)
-    long = [at for at in positions if columns[at].n_distinct > limit]
-    few: dict[int, NDArray[np.integer]] = {
-        at: labels.codes for at, labels in raw.labelled.items() if at in used and at not in long
-    }
-    is_used = np.array([at in used for at in raw.number_at], dtype=bool)
-    is_few = facts.n_distinct <= limit
-    for k in np.flatnonzero(is_used & is_few):
-        at = int(raw.number_at[k])
-        few[at] = code_numbers(raw.names[at], raw.numbers[:, k]).codes
-    many = np.flatnonzero(is_used & ~is_few)
-    values = raw.numbers if len(many) == raw.numbers.shape[1] else raw.numbers[:, many]
-    many_at = raw.number_at[many]
-    if long:
-        many_at = np.append(many_at, long)
-        order = np.argsort(many_at)  # the first column stands for all
-        values = np.column_stack([values, *(positions[at] for at in long)])[:, order]
-        many_at = many_at[order]
-    return find_duplicates(few, values, many_at.tolist())
-
-
-def _build(
-    raw: RawTable, schema: Schema, coded: dict[int, Coded], positions: dict[int, NDArray[np.float64]]
-) -> Table:
-    scored = [schema.index(c.name) for c in schema.active if c.encoding == "scores"]
-    discrete = [schema.index(c.name) for c in schema.active if c.encoding == "codes"]
-    if len(scored) == raw.numbers.shape[1] and not positions:
-        numbers = raw.numbers.copy(order="K")  # it may be the caller's own memory
-    else:
-        column_of = {at: k for k, at in enumerate(raw.number_at.tolist())}
-        parts = [positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in scored]
-        numbers = np.stack(parts, axis=1) if parts else np.empty((raw.n_rows, 0))
-    chosen = [coded[at] for at in discrete]
-    codes = _side_by_side([one.codes for one in chosen], raw.n_rows)
-    fine = codes
-    if any(one.fine is not None for one in chosen):
-        fine = _side_by_side([one.codes if one.fine is None else one.fine for one in chosen], raw.n_rows)
-    return Table(schema, numbers, codes, fine)
-
-
-def _side_by_side(codes: list[NDArray[np.int16]], n: int) -> NDArray[np.int16]:
-    return np.stack(codes, axis=1) if codes else np.empty((n, 0), dtype=np.int16)
+def _some(n: int, most: int, seed: int) -> NDArray[np.intp]:
+    """Return the places of a random sample of n rows."""
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))

@@ -154,14 +154,17 @@ def _find_names(
             return names, False
     if comments:
         remarks.append(f"{len(comments)} line{'s' * (len(comments) > 1)} starting with # passed over")
+    start = ", ".join(first[:4]) + (", ..." if len(first) > 4 else "")
     if not header:
         if options.header is None:
-            remarks.append("no header found: the columns are called x1, x2, ...")
+            remarks.append(
+                f"no header found: the columns are called x1, x2, ... and the first line, {quote(start)}, is a row; "
+                "header=True (--header) takes it for names"
+            )
         return [f"x{i + 1}" for i in range(len(first))], False
     numbers = [cell for cell in first if cell]
     unsure = not guessed or (numbers and parse_spellings(numbers).reading == "number")
     if options.header is None and unsure:
-        start = ", ".join(first[:4]) + (", ..." if len(first) > 4 else "")
         remarks.append(f"the first line, {quote(start)}, was taken for names")
     return first, True
 
@@ -251,7 +254,7 @@ def _has_header(rows: list[list[str]]) -> bool:
 
     It does if it is one field short, or if its first cell is empty above what looks like row names. Else it
     does not if some cell of it is a number on top of a column of numbers, unless a text cell stands on top
-    of a column of numbers, or its cells count 0, 1, 2, ... in a way that no row of values would.
+    of a column of numbers, or its cells count (0, 1, 2, ... or 2019, 2020, ...) in a way that no row of values would.
     """
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
     if not body or (len(first) > 1 and all(len(row) == len(first) + 1 for row in body)):
@@ -274,7 +277,8 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def _counts(cells: Sequence[str]) -> bool:
-    return any(list(cells) == [str(i + start) for i in range(len(cells))] for start in (0, 1))
+    start = int(cells[0]) if re.fullmatch("[0-9]{1,9}", cells[0]) else -1
+    return start >= 0 and list(cells) == [str(start + i) for i in range(len(cells))]
 
 
 def _names_in_comment(comments: list[str], separator: str, width: int) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -40,6 +40,8 @@ class PairTests:
         -1, 0 (no single direction) or 1.
     information : Tensor
         How much the rows can say about the pair given the set, as a number of rows.
+    n_rows : Tensor
+        Number of rows that the test used.
     """
 
     log_p: Tensor
@@ -48,6 +50,7 @@ class PairTests:
     strength_excess: Tensor
     sign: Tensor
     information: Tensor
+    n_rows: Tensor
 
     @classmethod
     def unknown(cls, count: int, device: torch.device) -> Self:
@@ -55,6 +58,17 @@ class PairTests:
         return cls(
             *(torch.full((count,), torch.nan, dtype=torch.float64, device=device) for _ in fields(cls))
         )
+
+    @classmethod
+    def none(cls, n_rows: Tensor) -> Self:
+        """Return what is said of pairs that the rows (B,) do not allow to test: p = 1 and no strength.
+
+        Their information is not known (NaN), so that a set for which there are too few rows has no say beside others.
+        """
+        n = n_rows.double()
+        values = {field.name: torch.zeros_like(n) for field in fields(cls)}
+        known = {"strength_error": (n - 3).clamp(min=1.0).rsqrt(), "n_rows": n}
+        return cls(**values | known | {"information": torch.full_like(n, torch.nan)})
 
     @classmethod
     def joined(cls, parts: list[PairTests]) -> Self:
@@ -106,6 +120,9 @@ class ConditionalTest(Part, ABC):
     A frozen dataclass of its settings; the rows come with `Designs`, where sets are (B, s) positions, -1 pads.
     """
 
+    takes_clusters: ClassVar[bool] = False
+    """Whether its p-values hold for rows in clusters (`Designs.clusters`)."""
+
     @abstractmethod
     def pairs(self, designs: Designs, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
         """Return the full test of pairs (B,) given sets (B, s; -1 pads)."""
@@ -143,6 +160,10 @@ class BoundTest:
             return self.test.rank(self.designs, nodes[at], candidates[at], packed(given[at]))
 
         return torch.cat(self.in_blocks(block, len(nodes)))
+
+    def about(self, ends: Tensor, given: Tensor) -> tuple[Designs, Tensor, Tensor]:
+        """Return what a test of ends (m,) given a set (s,) uses, and their positions there, -1 for those without any."""
+        return self.designs, ends, given
 
     def in_blocks(self, function: Callable[[slice], Answer], count: int) -> list[Answer]:
         """Return what a function says of the blocks of `count` sets, as many as regressions on them are worth threads."""

@@ -26,6 +26,7 @@ from gpmnet.columns.tabulated import WAVES, ZERO, Tabulated, feature_rows
 from gpmnet.testing.blocks import CellBlock, DenseBlock, TableBlock, budget
 from gpmnet.testing.chosen import Products, with_fast, with_products
 from gpmnet.testing.closer import look_closer, n_fitted
+from gpmnet.testing.clusters import Clusters
 from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.indices import index_functions, index_of, with_signs
 from gpmnet.testing.interactions import SetShape, fitting_shape, n_interactions
@@ -44,14 +45,27 @@ _FAST_INDEX = 24  # cosines of a linear index that are looked at
 
 @dataclass(frozen=True, eq=False)
 class Designs:
-    """The design matrices of conditioning sets over the rows of a table."""
+    """The design matrices of conditioning sets over the rows of a table.
+
+    Attributes
+    ----------
+    features : Features
+    options : DesignOptions
+    keeps : bool
+        Whether the functions of all variables and their moments are computed once: for a few tests that takes longer than
+        it saves.
+    clusters : Clusters or None
+        Those that rows are in, if any.
+    """
 
     features: Features
     options: DesignOptions
+    keeps: bool = True
+    clusters: Clusters | None = None
 
     @cached_property
     def _table(self) -> Tabulated | None:
-        return Tabulated.of_all(self.features, self._degrees(1))
+        return Tabulated.of_all(self.features, self._degrees(1)) if self.keeps else None
 
     @cached_property
     def _room(self) -> int:

@@ -19,6 +19,8 @@ linear effect is not drowned in degrees of freedom; and *weighted* ones, the coa
 features of each member of the set, for edges that live in an interaction. They are joined by the Cauchy
 combination (Liu and Xie 2020). The covariance of weighted products is two thirds empirical, since a weight and
 the conditional variances may move together.
+
+**Rows in clusters** (`gpmnet.testing.clusters`): the covariances become those of sums over clusters.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -36,6 +39,7 @@ from gpmnet.columns.tabulated import ZERO, Tabulated, feature_rows
 from gpmnet.columns.whitening import whitener
 from gpmnet.testing.base import ConditionalTest, PairTests
 from gpmnet.testing.blocks import budget
+from gpmnet.testing.clusters import Clustered
 from gpmnet.testing.design import Designs
 from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
 from gpmnet.testing.ranking import rank
@@ -59,6 +63,7 @@ class DoubleResidual(ConditionalTest):
         Whether to weight the products with the members of the conditioning set.
     """
 
+    takes_clusters: ClassVar[bool] = True
     interactions: bool = True
 
     def __post_init__(self) -> None:
@@ -78,8 +83,9 @@ class DoubleResidual(ConditionalTest):
             table = designs.table(given[part], torch.cat([nodes[part, None], candidates[part]], dim=1))
             regression = designs.regress(given[part], [nodes[part]], table, products=False)
             for slots in torch.split(torch.arange(candidates.shape[1], device=nodes.device), _CANDIDATES):
+                some = candidates[part[:, None], slots]
                 log_p[part[:, None], slots] = rank(
-                    features, table, regression, nodes[part], candidates[part[:, None], slots]
+                    features, table, regression, nodes[part], some, designs.clusters
                 )
         return log_p
 
@@ -133,18 +139,20 @@ class DoubleResidual(ConditionalTest):
         wide_u, wide_v = (features.width[end] for end in ends)
         thin_u, thin_v = (features.coarse(end) for end in ends)
         u, v = left_u.whitened(), left_v.whitened()
-        spread = _shared_spread(regression, u, v)
-        fine, moments = _statistic(u, v, spread, wide_u * wide_v, regression.left)
-        strength = strength_of(u, v, moments, wide_u + wide_v, regression.left * features.n)
+        spread, rows = _shared_spread(regression, u, v), work.clustered()
+        fine, moments = _statistic(u, v, spread, wide_u * wide_v, regression.left, rows)
+        clusters = work.designs.clusters
+        strength = strength_of(u, v, moments, wide_u + wide_v, regression.left * features.n, clusters)
         linear = moments[:, 0, 0]
         parts = [fine]
         if bool((thin_u * thin_v < wide_u * wide_v).any()):
             u, v = u[:, :, : int(thin_u.max())], v[:, :, : int(thin_v.max())]
             u, v = _masked(u, thin_u), _masked(v, thin_v)
             spread = spread[:, : u.shape[2], : v.shape[2], : u.shape[2], : v.shape[2]]
-            parts.append(_statistic(u, v, spread, thin_u * thin_v, regression.left)[0])
+            rows = None if rows is None else rows.narrowed(u.shape[2], v.shape[2])
+            parts.append(_statistic(u, v, spread, thin_u * thin_v, regression.left, rows)[0])
         if self.interactions and bool((given >= 0).any()):
-            coarse = _Coarse(u, v, thin_u, thin_v, regression.left)
+            coarse = _Coarse(u, v, thin_u, thin_v, regression.left, rows)
             weighted, joint = _weighted(features, table, coarse, given)
             # An edge that lives in an interaction takes its strength from there.
             is_joint = weighted < torch.stack(parts, dim=-1).amin(dim=-1)
@@ -152,7 +160,8 @@ class DoubleResidual(ConditionalTest):
             parts.append(weighted)
         log_p = cauchy_combination(torch.stack(parts, dim=-1))
         sign = _sign(features, ends, linear, strength.value)
-        return PairTests(log_p, strength.value, strength.error, strength.excess, sign, information)
+        n_rows = torch.full_like(log_p, features.n)
+        return PairTests(log_p, strength.value, strength.error, strength.excess, sign, information, n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +177,13 @@ class _Work:
     def left(self) -> list[Residuals]:
         """Return what the sets leave of both ends."""
         return Residuals.of(self.designs.features, self.table, self.regression, self.ends)
+
+    def clustered(self) -> Clustered | None:
+        """Return the clusters of the rows, if there are any, with what they do to independent pairs."""
+        clusters, features = self.designs.clusters, self.designs.features
+        if clusters is None:
+            return None
+        return Clustered(clusters, clusters.effect(*(features.columns(end) for end in self.ends)))
 
     def take(self, at: Tensor) -> _Work:
         """Return that of some of the pairs."""
@@ -202,13 +218,17 @@ def _alike(features: Features, rows: Tensor, first: Tensor, second: Tensor) -> l
 
 @dataclass(frozen=True, eq=False)
 class _Coarse:
-    """The first whitened residual features of pairs: u (b, n, k), v (b, n, m), how many of each (b,), `Regression.left`."""
+    """The first whitened residual features of pairs: u (b, n, k), v (b, n, m), how many of each (b,), `Regression.left`.
+
+    And the clusters of their rows, if there are any.
+    """
 
     u: Tensor
     v: Tensor
     thin_u: Tensor
     thin_v: Tensor
     shrink: Tensor
+    rows: Clustered | None
 
 
 def _weighted(features: Features, table: Tabulated, pairs: _Coarse, given: Tensor) -> tuple[Tensor, Strength]:
@@ -223,9 +243,11 @@ def _weighted(features: Features, table: Tabulated, pairs: _Coarse, given: Tenso
             u, v, shrink = pairs.u[used], pairs.v[used], pairs.shrink[used]
             w = _weights(features, table, members[used]).to(v.dtype)
             weighted = (v[..., :, None] * w[..., None, :]).flatten(2)
-            log_p[used], moments = _statistic(u, weighted, None, df[used], shrink, trust=2 / 3)
+            rows = None if pairs.rows is None else pairs.rows.take(used, w.shape[2])
+            log_p[used], moments = _statistic(u, weighted, None, df[used], shrink, rows, trust=2 / 3)
             width = (pairs.thin_u + pairs.thin_v * thin_w)[used]
-            found = weighted_strength(u, v, w, moments, width, shrink * u.shape[1])
+            clusters = None if rows is None else rows.clusters
+            found = weighted_strength(u, v, w, moments, width, shrink * u.shape[1], clusters)
             most.put_larger(used, found)
         log_ps.append(log_p)
     stacked = torch.stack(log_ps, dim=-1)
@@ -278,11 +300,17 @@ def _shared_spread(regression: Regression, u: Tensor, v: Tensor) -> Tensor:
 
 
 def _statistic(
-    u: Tensor, v: Tensor, spread: Tensor | None, df: Tensor, shrink: Tensor, trust: float = 1 / 3
+    u: Tensor,
+    v: Tensor,
+    spread: Tensor | None,
+    df: Tensor,
+    shrink: Tensor,
+    rows: Clustered | None,
+    trust: float = 1 / 3,
 ) -> tuple[Tensor, Tensor]:
     """Return log p-values of the products u (x) v of whitened residuals, and their means (b, K_i, K_j).
 
-    `trust` is the share of the empirical covariance.
+    `rows` are the clusters that rows are in, if any; `trust` is the share of the empirical covariance.
     """
     b, n = u.shape[:2]
     q = u.shape[2] * v.shape[2]
@@ -293,6 +321,9 @@ def _statistic(
     if spread is not None:
         null = null + spread.reshape(b, q, q)
     covariance = (1 - trust) * null + trust * empirical
+    if rows is not None:
+        log_p = rows.log_p(products, covariance, df, shrink, trust)
+        return log_p, mean.reshape(b, u.shape[2], v.shape[2])
     value, vector = torch.linalg.eigh((covariance + covariance.mT) / 2)
     rotated = (mean[:, None, :] @ vector).squeeze(1)
     statistic = n * (rotated.square() / value.clamp(min=0.2)).sum(dim=1)

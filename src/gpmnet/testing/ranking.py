@@ -13,15 +13,23 @@ from torch import Tensor
 from gpmnet.columns.features import Features
 from gpmnet.columns.tabulated import Tabulated, feature_rows
 from gpmnet.columns.whitening import whitener
+from gpmnet.testing.clusters import Clusters
 from gpmnet.testing.p_values import cauchy_combination, log_chi2_sf
 from gpmnet.testing.regression import Regression
 from gpmnet.testing.residuals import floor, lacking_variance
 
 
 def rank(
-    features: Features, table: Tabulated, regression: Regression, nodes: Tensor, candidates: Tensor
+    features: Features,
+    table: Tabulated,
+    regression: Regression,
+    nodes: Tensor,
+    candidates: Tensor,
+    clusters: Clusters | None = None,
 ) -> Tensor:
     """Return log p-values (b, C) of nodes (b,) against candidates (b, C; -1 pads); 0 for no candidate.
+
+    Where rows are in clusters, squares count less by the design effects that independent pairs have.
 
     Time O(b p^2 C K) for p columns and K features; O(b n r C K) more for r columns made for the node.
     """
@@ -31,6 +39,8 @@ def rank(
     white = _white(features, candidates, *left.other)
     # (b, C, K_i, K_j): both sides whitened, so that squares add up to a chi-square
     square = (white_own.mT @ left.moment @ white).square() * regression.n
+    if clusters is not None:
+        square = square / clusters.effect(features.columns(nodes)[:, None], features.columns(candidates))
     others = candidates.clamp(min=0)
     shrink = regression.left[:, None]
     df_i, df_j = features.width[nodes][:, None], features.width[others]

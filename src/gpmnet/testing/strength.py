@@ -39,6 +39,8 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 from torch import Tensor
 
+from gpmnet.testing.clusters import Clusters
+
 CONFIDENCE = 0.95
 """Of the intervals of strength."""
 _QUANTILE = 1.959963984540054
@@ -71,7 +73,9 @@ class Strength:
         self.excess[at[more]] = other.excess[more]
 
 
-def strength_of(u: Tensor, v: Tensor, moments: Tensor, widths: Tensor, left: Tensor) -> Strength:
+def strength_of(
+    u: Tensor, v: Tensor, moments: Tensor, widths: Tensor, left: Tensor, clusters: Clusters | None = None
+) -> Strength:
     """Return the strengths of pairs.
 
     Parameters
@@ -84,15 +88,23 @@ def strength_of(u: Tensor, v: Tensor, moments: Tensor, widths: Tensor, left: Ten
         K_i + K_j, what is padded not counted.
     left : Tensor of shape (b,)
         Number of rows less the degrees of freedom spent on the set.
+    clusters : Clusters, optional
+        Of the rows: standard errors are then those of sums over clusters, where these are larger.
     """
     a, rho, b = torch.linalg.svd(moments, full_matrices=False)
     s, t = _along(u, a[:, :, 0]), _along(v, b[:, 0])
     psi = s * t - rho[:, :1] / 2 * (s.square() + t.square())
-    return _strength(rho, psi, widths, left)
+    return _strength(rho, psi, widths, left, clusters)
 
 
 def weighted_strength(
-    u: Tensor, v: Tensor, w: Tensor, moments: Tensor, widths: Tensor, left: Tensor
+    u: Tensor,
+    v: Tensor,
+    w: Tensor,
+    moments: Tensor,
+    widths: Tensor,
+    left: Tensor,
+    clusters: Clusters | None = None,
 ) -> Strength:
     """Return the strengths of pairs in products with a third variable's whitened features w (b, n, K_w).
 
@@ -103,18 +115,20 @@ def weighted_strength(
     s, turned, other = _along(u, a[:, :, 0]), v @ b, w @ b.mT
     product = s * (turned * w).sum(dim=2)
     squares = s.square() + turned.square().sum(dim=2) + other.square().sum(dim=2) - 3
-    return _strength(rho, product - rho[:, :1] / 2 * squares, widths, left)
+    return _strength(rho, product - rho[:, :1] / 2 * squares, widths, left, clusters)
 
 
 def _along(block: Tensor, direction: Tensor) -> Tensor:
     return (block @ direction[:, :, None].to(block.dtype))[:, :, 0].double()
 
 
-def _strength(raw: Tensor, psi: Tensor, widths: Tensor, left: Tensor) -> Strength:
+def _strength(raw: Tensor, psi: Tensor, widths: Tensor, left: Tensor, clusters: Clusters | None) -> Strength:
     """Return the strengths of singular values (b, K), largest first, and the rows' influences (b, n) on the largest."""
-    turns = (widths - 2).clamp(min=0)
+    turns, centred = (widths - 2).clamp(min=0), psi - psi.mean(dim=1, keepdim=True)
+    if clusters is not None:  # as many rows as would say as much if they were independent
+        left = left / clusters.ratio(centred)
     value = _less_chance(raw.clamp(max=1.0), turns, left)
-    error = ((psi - psi.mean(dim=1, keepdim=True)).square().mean(dim=1) / left).sqrt()
+    error = (centred.square().mean(dim=1) / left).sqrt()
     gap = raw[:, :1] - raw[:, 1:]
     noise = error[:, None].clamp(min=1e-150)
     chance = torch.minimum(gap / 2, 4 * noise * (noise / gap.clamp(min=1e-150)) ** 2).sum(dim=1)
@@ -122,6 +136,10 @@ def _strength(raw: Tensor, psi: Tensor, widths: Tensor, left: Tensor) -> Strengt
     # From the strength to Fisher's z.
     rho = value.clamp(max=_LARGEST)
     slope = 1 / (1 - rho.square())
+    # At 1 the slope is infinite: what gives the interval the low end that it has without Fisher's z stands for it.
+    reach = (_QUANTILE * error + excess).clamp(min=1e-12)
+    straight = (torch.atanh(rho) - torch.atanh((rho - reach).clamp(min=0.0))) / reach
+    slope = torch.where(value >= _LARGEST, straight, slope)
     signal = (torch.atanh(rho) / (slope * error).clamp(min=1e-150)).square().clamp(min=1.0)
     return Strength(value, slope * error * (1 + turns / (2 * signal)).sqrt(), slope * excess)
 

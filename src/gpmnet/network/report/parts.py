@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.network.centrality import sums_at_nodes
-from gpmnet.network.pairs import STATISTICS
 from gpmnet.network.queries import communities
 from gpmnet.network.report.columns import column_notes, extent
 from gpmnet.network.report.positions import layout
 from gpmnet.network.report.words import finding, label, listing
+from gpmnet.network.resampling import figures_of
 from gpmnet.network.shapes import untied, untied_grid
 from gpmnet.network.text import short
 
@@ -138,7 +138,7 @@ def pair_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
         "b": _places(shown, pairs.second).tolist(),
         "edge": pairs.is_edge[shown.pairs].astype(int).tolist(),
     }
-    for name in STATISTICS:
+    for name in figures_of(network):
         data[name] = [_rounded(value) for value in getattr(pairs, name)[shown.pairs].tolist()]
     data["says"] = [says(network, at) for at in shown.pairs.tolist()]
     if network.directions is not None:

@@ -120,6 +120,7 @@ def static_edges(summary: dict[str, Any]) -> list[dict[str, Any]]:
             "sign": sign_mark(pairs["sign"][at]),
             "p": pairs["p_value"][at],
             "q": pairs["q_value"][at],
+            "stability": pairs["stability"][at] if "stability" in pairs else None,
             "link": link_of(pairs, at),
             "evidence": _said(pairs, at, "evidence"),
             "on": _said(pairs, at, "on") or "",

@@ -74,6 +74,7 @@ def summarise(network: MarkovNetwork, title: str = "") -> dict[str, Any]:
         "shapes": shape_data(network, shown),
         "matrix": matrix_data(nodes),
         "run": run_data(network.facts),
+        "stability": "" if network.resampling is None else f"{network.resampling.text}.",
         "causal": "" if network.directions is None else f"{CAUSAL[0].upper()}{CAUSAL[1:]}.",
     }
 

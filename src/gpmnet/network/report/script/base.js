@@ -44,6 +44,7 @@ gpm.number = (value) => {
 };
 gpm.strength = (value) => (value === null ? "" : value > 0 && value < 0.005 ? "< 0.01" : value.toFixed(2));
 gpm.probability = (value) => (value !== null && value < 1e-16 ? "< 1e-16" : gpm.number(value));
+gpm.rows = (value) => (value === null ? "" : value.toLocaleString("en"));
 gpm.interval = ({ strength_low: low, strength_high: high }) => (low === null || high === null ? "" : `${low.toFixed(2)} to ${high.toFixed(2)}`);
 gpm.count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 gpm.sign = (sign) => (sign > 0 ? "+" : sign < 0 ? "−" : "");

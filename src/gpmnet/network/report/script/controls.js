@@ -58,6 +58,18 @@
     show();
   };
 
+  const startStability = () => {
+    const slider = at("stability");
+    at("stability-field").hidden = !gpm.resampled.length;
+    const show = () => {
+      at("stability-value").textContent = gpm.number(gpm.state.stability);
+      slider.setAttribute("aria-valuetext", gpm.number(gpm.state.stability));
+    };
+    slider.addEventListener("input", () => gpm.change({ stability: Number(slider.value) / 100 }));
+    gpm.on("change", show);
+    show();
+  };
+
   const toggle = (label, isOn, change, colour) =>
     el("label", {}, el("input", { type: "checkbox", checked: isOn, onchange: (event) => change(event.target.checked) }), colour ? el("span", { class: "swatch", style: { background: colour, margin: 0 } }) : null, label);
 
@@ -186,7 +198,7 @@
   };
 
   gpm.startControls = () => {
-    [startCutoff, startStrength, startKinds, startSearch, startCopy].forEach((start) => start());
+    [startCutoff, startStrength, startStability, startKinds, startSearch, startCopy].forEach((start) => start());
     for (const button of document.querySelectorAll("[data-pair]")) {
       button.addEventListener("click", () => gpm.openItem(gpm.pairs[Number(button.dataset.pair)]));
     }

@@ -1,7 +1,7 @@
 "use strict";
 // What is shown, as files: CSV as edges.csv has it, GraphML as network.graphml has it, and the picture.
 (() => {
-  const FIGURES = ["omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value", "marginal"];
+  const FIGURES = ["omega", "strength", "strength_low", "strength_high", "sign", "p_value", "q_value", "marginal", "n_rows", ...gpm.resampled];
 
   const save = (name, content, type) => {
     const link = gpm.el("a", { download: name, href: URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type })) });

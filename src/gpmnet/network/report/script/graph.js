@@ -45,6 +45,8 @@
   const look = () => {
     const [ink, card, accent] = ["ink", "card", "accent"].map(gpm.colour);
     const nodeColour = (element) => gpm.nodeColour(gpm.nodes[element.data("at")]);
+    // An edge that half-samples seldom have is pale.
+    const edgeOpacity = (element) => 0.25 + 0.55 * (gpm.pairs[element.data("at")].stability ?? 1);
     const edgeColour = (element) => gpm.signColour(gpm.pairs[element.data("at")].sign);
     return [
       {
@@ -56,8 +58,8 @@
           "text-outline-color": card, "text-outline-width": 2.5, "overlay-opacity": 0,
         },
       },
-      { selector: "edge", style: { width: "data(width)", "line-color": edgeColour, "curve-style": "straight", opacity: 0.8, "overlay-opacity": 0 } },
-      { selector: "edge.shared", style: { "line-style": "dashed", "line-dash-pattern": [2, 7], "line-cap": "round", opacity: 0.8 } },
+      { selector: "edge", style: { width: "data(width)", "line-color": edgeColour, "curve-style": "straight", opacity: edgeOpacity, "overlay-opacity": 0 } },
+      { selector: "edge.shared", style: { "line-style": "dashed", "line-dash-pattern": [2, 7], "line-cap": "round" } },
       { selector: "edge.forth", style: { "target-arrow-shape": "triangle", "target-arrow-color": edgeColour, "arrow-scale": 1.5 } },
       { selector: "edge.back", style: { "source-arrow-shape": "triangle", "source-arrow-color": edgeColour, "arrow-scale": 1.5 } },
       { selector: "edge.near", style: { "line-style": "dashed", "line-dash-pattern": [7, 5], opacity: 0.6 } },
@@ -96,7 +98,8 @@
   const describe = (item) =>
     item.a
       ? `${gpm.short(item.a.name, 60)} — ${gpm.short(item.b.name, 60)}: strength ${gpm.strength(item.strength)} ${gpm.sign(item.sign)}` +
-        (item.q_value === null ? "" : `, q ${gpm.probability(item.q_value)}`)
+        (item.q_value === null ? "" : `, q ${gpm.probability(item.q_value)}`) +
+        ((item.stability ?? null) === null ? "" : `, in ${gpm.number(100 * item.stability)}% of the half-samples`)
       : `${gpm.short(item.name, 120)}: ${item.kind}, ${gpm.count(item.degree, "edge")}`;
 
   const listen = () => {

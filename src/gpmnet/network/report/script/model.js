@@ -2,6 +2,8 @@
 // The data as objects: nodes and pairs that know each other, and the grid behind each pair.
 (() => {
   const { nodes, pairs, shapes } = gpm.data;
+  // What half-samples say, where any were drawn.
+  const RESAMPLED = ["stability", "stability_forward", "stability_backward"].filter((key) => key in pairs);
 
   gpm.nodes = nodes.name.map((name, at) => ({
     at,
@@ -35,6 +37,8 @@
     p_value: pairs.p_value[at],
     q_value: pairs.q_value[at],
     marginal: pairs.marginal[at],
+    n_rows: pairs.n_rows[at],
+    ...Object.fromEntries(RESAMPLED.map((key) => [key, pairs[key][at]])),
     weight: pairs.strength[at] ?? pairs.omega[at] ?? 0,
     says: pairs.says[at],
     rests: pairs.rests ? pairs.rests[at] : null,
@@ -48,7 +52,9 @@
   gpm.hasNear = gpm.pairs.some((pair) => !pair.isEdge);
   gpm.hasMarginal = gpm.pairs.some((pair) => pair.marginal !== null);
   gpm.hasQ = gpm.pairs.some((pair) => pair.q_value !== null);
+  gpm.resampled = RESAMPLED;
   gpm.hasDirections = Boolean(pairs.rests);
+  gpm.rowsDiffer = gpm.pairs.some((pair) => pair.n_rows !== null && pair.n_rows !== gpm.data.n_rows);
   gpm.kinds = ["continuous", "ordinal", "discrete", "unknown"].filter((kind) => nodes.kind.includes(kind));
 
   const sizes = new Map();

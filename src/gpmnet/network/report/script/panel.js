@@ -75,8 +75,11 @@
         ["Omega", gpm.number(pair.omega)],
         ["p", gpm.probability(pair.p_value)],
         ["q", gpm.probability(pair.q_value)],
+        ["stability", gpm.number(pair.stability ?? null)],
+        ["→ in halves", gpm.number(pair.stability_forward ?? null)],
+        ["← in halves", gpm.number(pair.stability_backward ?? null)],
         ["evidence, nats", pair.rests ? gpm.number(pair.rests.evidence) : ""],
-        ["rows", gpm.data.n_rows === null ? "" : gpm.data.n_rows.toLocaleString("en")],
+        ["rows", gpm.rows(pair.n_rows ?? gpm.data.n_rows)],
       ]),
       figure || el("p", { class: "muted" }, "No shape was kept for this pair: shapes are estimated for edges."),
     ];

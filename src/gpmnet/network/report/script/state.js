@@ -1,5 +1,5 @@
 "use strict";
-// What is shown: the cutoff, the least strength, the kinds; and which node or pair is chosen.
+// What is shown: the cutoff, the least strength and stability, the kinds; and which node or pair is chosen.
 (() => {
   const fitted = gpm.data.cutoff;
   const alone = gpm.nodes.filter((node) => node.degree === 0).length;
@@ -12,6 +12,7 @@
   gpm.state = {
     cutoff: fitted ? fitted.value : null,
     strength: gpm.backbone,
+    stability: 0,
     kinds: new Set(gpm.kinds),
     isolated: alone <= 30,
     colour: gpm.kinds.length === 1 && gpm.communities.length > 1 ? "community" : "kind", // one kind has one colour
@@ -31,9 +32,9 @@
   };
 
   const compute = () => {
-    const { strength, kinds, isolated } = gpm.state;
+    const { strength, stability, kinds, isolated } = gpm.state;
     const pairs = gpm.pairs.filter(
-      (pair) => passes(pair) && pair.weight >= strength && kinds.has(pair.a.kind) && kinds.has(pair.b.kind),
+      (pair) => passes(pair) && pair.weight >= strength && (pair.stability ?? 1) >= stability && kinds.has(pair.a.kind) && kinds.has(pair.b.kind),
     );
     const joined = new Set(pairs.flatMap((pair) => [pair.a, pair.b]));
     const nodes = gpm.nodes.filter((node) => kinds.has(node.kind) && (isolated || joined.has(node)));

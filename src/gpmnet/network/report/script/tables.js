@@ -98,6 +98,8 @@
     { name: "evidence", ...said("evidence", gpm.number), className: "number" },
   ];
 
+  const RESAMPLED_NAMES = { stability: "stability", stability_forward: "→ in halves", stability_backward: "← in halves" };
+
   gpm.openItem = (item) => {
     gpm.choose(item, false);
     gpm.at("network").scrollIntoView({ behavior: gpm.still() ? "auto" : "smooth" });
@@ -128,6 +130,8 @@
         figure("omega"),
         figure("p_value", gpm.probability),
         ...(gpm.hasQ ? [figure("q_value", gpm.probability)] : []),
+        ...gpm.resampled.map((key) => ({ ...figure(key), name: RESAMPLED_NAMES[key] })),
+        ...(gpm.rowsDiffer ? [{ name: "rows", value: (pair) => pair.n_rows, text: (pair) => gpm.rows(pair.n_rows), className: "number" }] : []),
         ...(gpm.hasNear ? [found] : []),
       ],
     });

@@ -1,0 +1,116 @@
+"""Tasks of one kind, one after the other, in processes of this machine (joblib), or on a cluster (Dask).
+
+A task is a number: whatever it draws at random it draws from its own seed, it computes with one thread, and its result goes
+by that number. Nothing therefore depends on where tasks run, on how many run at a time, or on which ends first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpmnet.jobs.kept import Arrays, Kept
+from gpmnet.parallel import limited_threads
+from gpmnet.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where tasks run, and where their results are kept.
+
+    Attributes
+    ----------
+    workers : int or None
+        Processes of this machine; None is joblib's own choice: that of `joblib.parallel_config`, or one. Of a cluster the
+        number of workers to wait for.
+    cluster : str or None
+        Address of the scheduler of a Dask cluster.
+    keep : Path or None
+        Folder of finished tasks, from which an interrupted run goes on.
+    """
+
+    workers: int | None = None
+    cluster: str | None = None
+    keep: Path | None = None
+
+    def kept(self, key: str) -> Kept:
+        """Return where the results of what `key` stands for are kept."""
+        return Kept(None if self.keep is None else Path(self.keep) / key)
+
+
+def run_tasks(
+    function: Callable[[Any, int], Arrays],
+    shared: Any,
+    count: int,
+    where: Where,
+    kept: Kept,
+    progress: Progress = silent,
+    phase: str = "tasks",
+) -> list[Arrays]:
+    """Return what a function says of 0, ..., count - 1; those whose result is kept are not computed again.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the shared data and a number; of an importable module if it is to run elsewhere.
+    shared : object
+        Sent to each process or worker once.
+    """
+    found = {number: result for number in range(count) if (result := kept.load(number)) is not None}
+    left = [number for number in range(count) if number not in found]
+    progress(phase, len(found), count)
+    with (
+        one_thread()
+    ):  # around all of them: tasks in threads of one process restore each other's limits, not the caller's
+        for number, result in _results(function, shared, left, where):
+            kept.save(number, result)
+            found[number] = result
+            progress(phase, len(found), count)
+    return [found[number] for number in range(count)]
+
+
+def _results(
+    function: Callable[[Any, int], Arrays], shared: Any, numbers: Sequence[int], where: Where
+) -> Iterator[tuple[int, Arrays]]:
+    """Yield numbers and results as they come."""
+    if not numbers:
+        return
+    if where.cluster is not None:
+        from gpmnet.jobs.cluster import cluster_results
+
+        yield from cluster_results(where.cluster, task_there, (function, shared), numbers, where.workers)
+        return
+    from joblib import Parallel, delayed
+
+    # A result is handed on, and kept, when it is there: not when those before it are.
+    parallel = Parallel(n_jobs=where.workers, return_as="generator_unordered", batch_size=1)
+    yield from parallel(delayed(one_task)((function, shared), number) for number in numbers)
+
+
+def one_task(given: tuple[Callable[[Any, int], Arrays], Any], number: int) -> tuple[int, Arrays]:
+    """Return a number and what a function says of it, computed with one thread."""
+    function, shared = given
+    with one_thread():
+        return number, function(shared, number)
+
+
+def task_there(given: tuple[Callable[[Any, int], Arrays], Any], number: int) -> tuple[int, Arrays]:
+    """Return the same on a worker, whose limits stay: it may be at work on other tasks of ours when this one ends."""
+    import torch  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(limits=1, user_api="blas")
+    return one_task(given, number)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run the body with one thread, of BLAS too: with more, sums are made in another order and differ in the last bit."""
+    import torch  # noqa: F401  # loads the libraries that are to be limited
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"), limited_threads(1):
+        yield

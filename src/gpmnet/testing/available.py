@@ -1,0 +1,142 @@
+"""Tests of a completed table: each uses the rows in which both variables, or also the whole set, were observed.
+
+The rows of a test are looked at as a table of their own: ranks, functions and regressions are those of these rows, so that
+the answer is that of the same test on these rows of these few columns. Tests that share their rows, since they share the
+columns with gaps, share that table. What was drawn for a gap in one of the two variables says nothing about their dependence
+and is left out even where a set may have gaps (von Hippel 2007). The search, which needs an order and not a p-value, uses
+all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gpmnet.columns.features import build_features
+from gpmnet.columns.functions import Family
+from gpmnet.table import LEAST_TOGETHER, Encoded
+from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
+from gpmnet.testing.design import Designs
+
+_FEW = 8  # tests, for which moments of all functions are not worth their time
+
+
+@dataclass(frozen=True, eq=False)
+class AvailableTest(BoundTest):
+    """A test, all rows of a completed table, and which of its values were observed.
+
+    Attributes
+    ----------
+    encoded : Encoded
+        The completed table.
+    family : sequence of ColumnFunction
+        Functions of a continuous variable.
+    """
+
+    encoded: Encoded
+    family: Family
+
+    def pairs(self, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
+        """Return the full test of pairs (B,) given sets (B, s; -1 pads), each on the rows that have what it needs.
+
+        Fewer than `LEAST_TOGETHER` rows, or a variable that is constant in them, give p = 1. Time: beside the tests that of
+        the functions of all columns in a set, once for each set of columns with gaps.
+        """
+        tests = PairTests.unknown(len(first), first.device)
+        needed = torch.stack([first, second], dim=1)
+        needed = torch.cat([needed, given], dim=1) if self.encoded.needs == "set" else needed
+        for gappy, at in self._alike(needed).items():
+            place = torch.tensor(at, device=first.device)
+            some = first[place], second[place], given[place]
+            if gappy:
+                tests.put(place, self._on_rows(self._rows(gappy), *some))
+            else:
+                tests.put(place, super().pairs(*some))
+        return tests
+
+    def about(self, ends: Tensor, given: Tensor) -> tuple[Designs, Tensor, Tensor]:
+        """Return the table of the rows that a test of ends (m,) given a set (s,) needs, and their positions there.
+
+        The position is -1 where a variable is constant in these rows, and of all where the rows are too few.
+        """
+        everyone = torch.cat([ends, given])
+        rows = self._rows((everyone if self.encoded.needs == "set" else ends).tolist())
+        part, position = self._part(rows, everyone)
+        ends, given = (position[x.cpu()].to(x.device) for x in (ends, given))
+        return self.designs if part is None else self._designs(part, 1), ends, given
+
+    @cached_property
+    def _observed(self) -> NDArray[np.bool_]:
+        if self.encoded.observed is None:
+            raise TypeError("a table without gaps needs no such test")
+        return self.encoded.observed
+
+    @cached_property
+    def _has_gaps(self) -> NDArray[np.bool_]:
+        return np.asarray(~self._observed.all(axis=0))
+
+    def _alike(self, needed: Tensor) -> dict[tuple[int, ...], list[int]]:
+        """Return the positions of tests by the variables with gaps among those that each needs, (B, k; -1 pads)."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for at, variables in enumerate(needed.tolist()):
+            gappy = {v for v in variables if v >= 0 and self._has_gaps[v]}
+            groups.setdefault(tuple(sorted(gappy)), []).append(at)
+        return groups
+
+    def _rows(self, variables: Sequence[int]) -> NDArray[np.intp]:
+        """Return the rows that have all of some variables."""
+        return np.flatnonzero(self._observed[:, list(variables)].all(axis=1))
+
+    def _on_rows(self, rows: NDArray[np.intp], first: Tensor, second: Tensor, given: Tensor) -> PairTests:
+        """Return the tests on some rows."""
+        tests = PairTests.none(torch.full(first.shape, len(rows), device=first.device))
+        part, position = self._part(rows, torch.cat([first, second, given.flatten()]))
+        a, b, sets = (position[x.cpu()].to(x.device) for x in (first, second, given))
+        at = ((a >= 0) & (b >= 0)).nonzero()[:, 0]
+        if part is not None and len(at):
+            there = BoundTest(self.test, self._designs(part, len(at)))
+            tests.put(at, there.pairs(a[at], b[at], sets[at]))
+        return tests
+
+    def _part(self, rows: NDArray[np.intp], variables: Tensor) -> tuple[Encoded | None, Tensor]:
+        """Return some rows of variables (-1 pads) that are not constant in them, and where each of all variables is there.
+
+        That is -1 of those that are not there, and of -1 itself; nothing is there where the rows are too few.
+        """
+        position = torch.full((len(self.encoded.names) + 1,), -1, dtype=torch.int64)
+        if len(rows) < LEAST_TOGETHER:
+            return None, position
+        used = np.unique(variables[variables >= 0].cpu().numpy())
+        part = self.encoded.of(used).take(rows)
+        varies = np.flatnonzero(~_constant(part))
+        position[used[varies]] = torch.arange(len(varies))
+        return part.of(varies), position
+
+    def _designs(self, encoded: Encoded, n_tests: int) -> Designs:
+        """Return the designs of a table that some number of tests use."""
+        like = self.designs.features
+        family = self.family[: max(1, encoded.n_rows - 2)]
+        features = build_features(encoded, family, str(like.device), like.phi.dtype)
+        return Designs(features, self.designs.options, keeps=n_tests > _FEW)
+
+
+def bound(test: ConditionalTest, designs: Designs, encoded: Encoded, family: Family) -> BoundTest:
+    """Return a test of the rows of a table, whose designs these are; each on the rows it needs where values were drawn."""
+    if encoded.observed is None:
+        return BoundTest(test, designs)
+    return AvailableTest(test, designs, encoded, family)
+
+
+def _constant(encoded: Encoded) -> NDArray[np.bool_]:
+    """Return which variables of a table have one value only, (d,)."""
+    constant = np.zeros(len(encoded.names), dtype=bool)
+    constant[encoded.is_discrete] = (encoded.codes == encoded.codes[:1]).all(axis=0)
+    scored = np.flatnonzero(~encoded.is_discrete)
+    constant[scored[encoded.tied]] = (encoded.groups == encoded.groups[:1]).all(axis=0)
+    return constant

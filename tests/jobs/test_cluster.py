@@ -1,0 +1,113 @@
+"""Real schedulers and workers, and what happens when they are killed: the same answers, nothing finished computed twice."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import job_tasks
+import pytest
+from job_tasks import broken, slow
+from tests.jobs.test_run_tasks import same, starts
+
+from gpmnet.errors import InputError
+from gpmnet.jobs import Kept, Where, run_tasks
+from gpmnet.jobs import cluster as gpmnet_cluster
+
+
+def expected(tmp_path, count):
+    (tmp_path / "here").mkdir()
+    return run_tasks(slow, (tmp_path / "here", 0.0), count, Where(), Kept())
+
+
+def test_one_and_three_workers_give_the_same_bytes(cluster, tmp_path):
+    cluster.start_workers(1)
+    one = run_tasks(slow, (tmp_path, 0.0), 8, Where(cluster=cluster.address), Kept())
+    cluster.start_workers(2)
+    three = run_tasks(slow, (tmp_path, 0.05), 8, Where(workers=3, cluster=cluster.address), Kept())
+    assert same(one, three)
+    assert same(one, expected(tmp_path, 8))
+    assert starts(tmp_path) == dict.fromkeys(range(8), 2)
+    with pytest.raises(
+        ValueError, match="two is wrong"
+    ):  # an error of a task is no loss, and is raised as it is
+        run_tasks(broken, None, 4, Where(cluster=cluster.address), Kept())
+
+
+def test_a_killed_worker_costs_what_it_was_at_work_on(cluster, tmp_path, until):
+    victim, other = cluster.start_workers(2)
+    count = 16
+    kept = Kept(tmp_path / "kept")
+
+    def kill():
+        until(lambda: len(list(tmp_path.glob("kept/*.safetensors"))) >= 4)
+        victim.send_signal(signal.SIGKILL)
+        until(lambda: len(list(tmp_path.glob("kept/*.safetensors"))) >= 8)
+        other.send_signal(signal.SIGKILL)  # the last one that has the data
+        cluster.start_workers(1)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = run_tasks(slow, (tmp_path, 0.25), count, Where(workers=2, cluster=cluster.address), kept)
+    killer.join()
+    assert victim.wait() == -signal.SIGKILL
+    assert same(found, expected(tmp_path, count))
+    again = sum(starts(tmp_path).values()) - count
+    assert 1 <= again <= 4  # of each the task it was computing, and one whose answer only it had
+
+
+def test_a_restarted_scheduler_costs_what_was_in_flight(cluster, tmp_path, until):
+    cluster.start_workers(2)
+    count = 12
+    kept = Kept(tmp_path / "kept")
+    finished = set()
+
+    def restart():
+        until(lambda: len(list(tmp_path.glob("kept/*.safetensors"))) >= 4)
+        cluster.scheduler.kill()
+        cluster.scheduler.wait()
+        finished.update(int(path.stem) for path in tmp_path.glob("kept/*.safetensors"))
+        cluster.start_scheduler()
+        cluster.start_workers(
+            2
+        )  # those of before end with their scheduler, as whatever manages them would see
+
+    keeper = threading.Thread(target=restart)
+    keeper.start()
+    found = run_tasks(slow, (tmp_path, 0.25), count, Where(workers=2, cluster=cluster.address), kept)
+    keeper.join()
+    assert same(found, expected(tmp_path, count))
+    begun = starts(tmp_path)
+    assert 4 <= len(finished) < count
+    assert all(begun[number] == 1 for number in finished)
+
+
+def test_a_killed_client_goes_on_from_what_is_kept(cluster, tmp_path, until):
+    cluster.start_workers(2)
+    count = 12
+    paths = str(tmp_path / "kept"), str(tmp_path)
+    command = [sys.executable, job_tasks.__file__, cluster.address, *paths, str(count), "0.25"]
+    client = subprocess.Popen(command, env=cluster.environment)
+    until(lambda: len(list(tmp_path.glob("kept/*.safetensors"))) >= 4)
+    client.kill()
+    client.wait()
+    finished = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("kept/*.safetensors")}
+    assert 4 <= len(finished) < count
+    subprocess.run(command, env=cluster.environment, check=True)
+    begun = starts(tmp_path)
+    for name, written in finished.items():
+        assert begun[int(Path(name).stem)] == 1
+        assert os.stat(tmp_path / "kept" / name).st_mtime_ns == written
+    kept = Kept(tmp_path / "kept")
+    assert same([kept.load(number) for number in range(count)], expected(tmp_path, count))
+
+
+def test_no_cluster_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(gpmnet_cluster, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(
+        InputError, match=r"no Dask scheduler with workers answers at 'tcp://127.0.0.1:9'"
+    ) as caught:
+        run_tasks(slow, (tmp_path, 0.0), 2, Where(cluster="tcp://127.0.0.1:9"), Kept())
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,109 @@
+"""Fits with half-samples by the command line: the same files wherever they were computed, and after a kill."""
+
+import json
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+FILES = ("edges.csv", "network.graphml", "omega.safetensors")
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 200
+    a = rng.normal(size=n)
+    b = a + rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "a": a,
+            "b": b,
+            "c": np.exp(b + 2 * rng.normal(size=n)),
+            "g": rng.choice(list("uvw"), n),
+            "e": rng.normal(size=n),
+        }
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path / "t.csv"
+
+
+def fit(table, out, *options):
+    command = [
+        sys.executable,
+        "-m",
+        "gpmnet",
+        "fit",
+        table,
+        "-o",
+        out,
+        "--stability",
+        4,
+        "--no-report",
+        *options,
+    ]
+    return subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def done(process):
+    out, error = process.communicate()
+    assert process.returncode == 0, error
+    return out
+
+
+def answer(folder):
+    """Return the files as bytes, and network.json without what differs between any two runs."""
+    whole = json.loads((folder / "network.json").read_text())
+    del whole["digest"], whole["facts"]["seconds"], whole["facts"]["command"], whole["facts"]["started"]
+    return [(folder / name).read_bytes() for name in FILES], whole
+
+
+def test_files_are_the_same_serially_in_processes_and_on_clusters(table, tmp_path, cluster):
+    cluster.start_workers(1)
+    said = done(fit(table, tmp_path / "serial"))
+    assert "stability" in said
+    done(fit(table, tmp_path / "loky", "--workers", 2))
+    done(fit(table, tmp_path / "one", "--cluster", cluster.address))
+    cluster.start_workers(2)
+    done(fit(table, tmp_path / "three", "--cluster", cluster.address, "--workers", 3))
+    serial = answer(tmp_path / "serial")
+    assert answer(tmp_path / "loky") == serial
+    assert answer(tmp_path / "one") == serial
+    assert answer(tmp_path / "three") == serial
+    edges = pd.read_csv(tmp_path / "serial" / "edges.csv")
+    assert edges["stability"].between(0, 1).all()
+    assert edges["stability"].max() == 1
+    assert not list(tmp_path.glob(".*.halves"))  # what was kept has done its work
+
+
+def test_a_killed_fit_goes_on_where_it_was(table, tmp_path, until):
+    done(fit(table, tmp_path / "whole"))
+    killed = fit(table, tmp_path / "out")
+    keep = tmp_path / ".out.halves"
+    until(lambda: len(list(keep.glob("*/*.safetensors"))) >= 2)
+    killed.kill()
+    killed.wait()
+    before = {path: path.stat().st_mtime_ns for path in keep.glob("*/*.safetensors")}
+    assert 2 <= len(before) < 8
+    seen = {}
+
+    def watch():  # files are removed at the end: look at them while they are there
+        until(lambda: len(list(keep.glob("*/*.safetensors"))) >= len(before) + 1)
+        seen.update({path: path.stat().st_mtime_ns for path in before})
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    done(fit(table, tmp_path / "out"))
+    watcher.join()
+    assert seen == before
+    assert answer(tmp_path / "out") == answer(tmp_path / "whole")
+
+
+def test_options_for_half_samples_need_them(table, tmp_path):
+    for option in (("--workers", "2"), ("--cluster", "tcp://127.0.0.1:9")):
+        process = fit(table, tmp_path / "out", "--stability", "0", *option)
+        assert process.wait() == 2
+        assert "--stability" in process.stderr.read()
