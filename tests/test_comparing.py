@@ -134,3 +134,11 @@ def test_centrality_sums_the_edges():
     assert frame.index[0] == "b"
     assert frame.loc["d", "community"] == 2
     assert frame["edges"].to_dict() == network.degree
+
+
+def test_networks_of_tables_with_gaps_are_not_tested():
+    here = chain(150, 0)
+    here.loc[3, "a"] = np.nan
+    network = gpmnet.fit(here, missing="available")
+    with pytest.raises(InputError, match="a test needs complete rows"):
+        gpmnet.compare(network, network, tables=(here, here), permutations=1)

@@ -105,3 +105,11 @@ def test_a_pipeline_keeps_names_and_takes_kinds():
     assert found.names == ("a", "b", "c", "grade")
     assert found.kinds[3] == "discrete"
     assert steps.score(frame) > 0.2
+
+
+def test_gaps_in_the_table_of_the_fit_are_left_out_too():
+    frame = gaussian(300, 0)
+    frame.loc[::10, "a"] = np.nan
+    model = GPM(missing="available").fit(frame)
+    assert model.network_.neighbors("a") == ("b",)
+    assert 0.2 < model.score(gaussian(2000, 1)) < 0.7

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpmnet.errors import InputError, UnknownColumnError, quote_all
+from gpmnet.errors import InputError, UnknownColumnError, quote, quote_all
 from gpmnet.estimator import GPM
 from gpmnet.fitting import fit_edges
 from gpmnet.network.compare import Comparison, DifferenceTest, by_difference
 from gpmnet.network.compare import compare as side_by_side
 from gpmnet.progress import Progress, silent
-from gpmnet.table import Table, load_table
+from gpmnet.table import MISSING, Table, load_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +70,8 @@ def compare(
         raise InputError("a network of an engine object cannot be fitted again from its settings alone")
     model = GPM(**settings).check()
     missing = here.facts.settings.get("missing", "error")
+    if missing in MISSING and MISSING[str(missing)].filling is not None:
+        raise InputError(f"a test needs complete rows; the network was learned with missing={quote(missing)}")
     frames, kinds = _common(here, there, tables, missing if isinstance(missing, str) else "error")
     test = difference_test(frames, kinds, model, permutations, seed, progress)
     return replace(found, test=test)

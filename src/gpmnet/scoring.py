@@ -84,10 +84,18 @@ def _gain(name: str, neighbors: list[str], learned: _Columns, other: _Columns) -
     gain = _discrete_gain if name in learned.codes else _continuous_gain
     own = learned.codes if name in learned.codes else learned.scores
     target = other.codes if name in other.codes else other.scores
-    usable = np.isfinite(new).all(axis=1) & (np.isfinite(target[name]) & (target[name] != -1))
-    if not usable.any():
+    rows, usable = (
+        np.isfinite(around).all(axis=1) & _is_known(value[name])
+        for around, value in ((known, own), (new, target))
+    )
+    if not (rows.any() and usable.any()):
         return 0.0
-    return float(gain(known, own[name], new[usable], target[name][usable]).mean())
+    return float(gain(known[rows], own[name][rows], new[usable], target[name][usable]).mean())
+
+
+def _is_known(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which scores are no NaN, or which codes are not -1."""
+    return values >= 0 if values.dtype.kind == "i" else ~np.isnan(values)
 
 
 def _continuous_gain(
@@ -172,7 +180,7 @@ def scores_among(known: NDArray[np.float64], values: NDArray[np.float64]) -> NDA
     >>> scores_among(np.array([1.0, 2.0, 2.0, 3.0]), np.array([2.0, 0.0])).round(3)
     array([ 0.  , -1.15])
     """
-    ordered = np.sort(known)
+    ordered = np.sort(known[~np.isnan(known)])
     n = len(ordered)
     below, upto = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
     share = np.clip((below + upto) / (2 * n), 0.5 / n, 1 - 0.5 / n)
