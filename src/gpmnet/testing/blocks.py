@@ -29,7 +29,7 @@ def budget(device: torch.device) -> int:
     return block_size(1 << (22 if device.type == "cpu" else 27))
 
 
-class Block(ABC):
+class ColumnBlock(ABC):
     """Some columns of each of b designs."""
 
     @property
@@ -47,7 +47,7 @@ class Block(ABC):
         """Return the columns at some rows of the data, (b, p, rows)."""
 
     @abstractmethod
-    def take(self, designs: Tensor) -> Block:
+    def take(self, designs: Tensor) -> ColumnBlock:
         """Return the columns of some of the designs, by their positions."""
 
     def rows(self, at: slice) -> Tensor:
@@ -76,7 +76,7 @@ class Block(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class TableBlock(Block):
+class TableBlock(ColumnBlock):
     """Rows of a table, by their numbers (b, p)."""
 
     table: Tabulated
@@ -135,7 +135,7 @@ class TableBlock(Block):
 
 
 @dataclass(frozen=True, eq=False)
-class ProductBlock(Block):
+class ProductBlock(ColumnBlock):
     """Products of rows of a table, by the numbers of their factors (b, p, factors), less `mean`, times `scale` (b, p)."""
 
     table: Tabulated
@@ -168,7 +168,7 @@ class ProductBlock(Block):
 
 
 @dataclass(frozen=True, eq=False)
-class CellBlock(Block):
+class CellBlock(ColumnBlock):
     """One indicator a cell of a joint table: the cell of each row (b, n), and the shares of the cells (b, p)."""
 
     code: Tensor
@@ -217,7 +217,7 @@ class CellBlock(Block):
 
 
 @dataclass(frozen=True, eq=False)
-class DenseBlock(Block):
+class DenseBlock(ColumnBlock):
     """Columns that are all there, (b, p, n)."""
 
     value: Tensor

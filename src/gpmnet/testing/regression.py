@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gpmnet.columns.tabulated import Tabulated, slices
-from gpmnet.testing.blocks import Block, TableBlock, budget
+from gpmnet.testing.blocks import ColumnBlock, TableBlock, budget
 
 _SINGLE_ROWS = 1 << 14  # summed up in single precision; sums of sums are double
 
@@ -26,7 +26,7 @@ class Regression:
 
     Attributes
     ----------
-    blocks : tuple of Block
+    blocks : tuple of ColumnBlock
         The columns, p in all.
     factor : Tensor of shape (b, p, p)
         Cholesky factor of the regularised Gram matrix over n.
@@ -36,7 +36,7 @@ class Regression:
         Rows.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[ColumnBlock, ...]
     factor: Tensor
     ridge: float
     n: int
@@ -47,7 +47,7 @@ class Regression:
         empty = torch.zeros((b, 0, 0), dtype=torch.float64, device=device)
         return cls((), empty, ridge, n)
 
-    def with_columns(self, more: Block) -> Regression:
+    def with_columns(self, more: ColumnBlock) -> Regression:
         """Return the regressions with further columns; time O(b n (p + q) q) for q of them, less what is known."""
         p, (b, q, _) = self.n_columns, more.shape
         if not q:
@@ -66,7 +66,7 @@ class Regression:
         blocks = tuple(block.take(designs) for block in self.blocks)
         return Regression(blocks, self.factor[designs], self.ridge, self.n)
 
-    def _products(self, more: Block) -> tuple[Tensor, Tensor]:
+    def _products(self, more: ColumnBlock) -> tuple[Tensor, Tensor]:
         """Return the mean products of further columns with each other, (b, q, q), and with the old ones, (b, p, q)."""
         p, (b, q, _) = self.n_columns, more.shape
         corner = more.gram()
