@@ -39,6 +39,10 @@ ALLOWED = {
     ("bench/cell.py", "importlib"): "modules of methods, by names that stand in our source",
     ("bench/runner.py", "multiprocessing"): "cells side by side",
     ("cli/report.py", "webbrowser"): "--open shows the report that was just written",
+    (
+        "jobs/run.py",
+        "joblib",
+    ): "processes side by side; what passes is made by both ends here, and nothing is read from files",
     ("files/leftovers.py", "socket"): "the name of this computer, in the names of unfinished files",
     ("files/whole.py", "ctypes"): "renameat2 of Linux, which exchanges two folders",
     ("bench/methods.py", "importlib"): "whether an optional library is there",

@@ -11,7 +11,7 @@ from gpmnet.table import load_table
 
 
 def asked(frame, kinds=None, **options):
-    plan = GPM(**options)._plan()
+    plan = GPM(**options).plan()
     table = load_table(frame, kinds=kinds)
     problem, _ = plan.problem(table)
     return Asked(plan.engine, problem, plan.cutoff), table
