@@ -23,7 +23,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 CLOSED = {
     "pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "code", "codeop", "runpy", "subprocess", "pty", "ctypes",
     "socket", "ssl", "http", "urllib", "urllib3", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "telnetlib", "xmlrpc",
-    "socketserver", "asyncio", "webbrowser", "multiprocessing", "tarfile", "yaml", "distutils", "imp", "importlib", "cffi",
+    "socketserver", "asyncio", "webbrowser", "multiprocessing", "tarfile", "yaml", "distutils", "imp", "importlib", "cffi", "distributed",
+    "dask",
 }  # fmt: skip
 ALLOWED = {
     (
@@ -43,6 +44,7 @@ ALLOWED = {
         "jobs/run.py",
         "joblib",
     ): "processes side by side; what passes is made by both ends here, and nothing is read from files",
+    ("jobs/cluster.py", "distributed"): "the Dask scheduler whose address a user names",
     ("files/leftovers.py", "socket"): "the name of this computer, in the names of unfinished files",
     ("files/whole.py", "ctypes"): "renameat2 of Linux, which exchanges two folders",
     ("bench/methods.py", "importlib"): "whether an optional library is there",

@@ -20,7 +20,7 @@ def bound(table, code=None):
     encoded = load_table(table).encode()
     features = build_features(encoded, feature_functions(3), "cpu", torch.float64)
     clusters = None if code is None else Clusters.of(features, np.asarray(code)[encoded.rows], encoded.rows)
-    return BoundTest(DoubleResidual(), Designs(features, DesignOptions(), clusters).tabulated())
+    return BoundTest(DoubleResidual(), Designs(features, DesignOptions(), clusters=clusters).tabulated())
 
 
 def p_values(table, code=None, given=()):
