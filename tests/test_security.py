@@ -23,8 +23,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 CLOSED = {
     "pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "code", "codeop", "runpy", "subprocess", "pty", "ctypes",
     "socket", "ssl", "http", "urllib", "urllib3", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "telnetlib", "xmlrpc",
-    "socketserver", "asyncio", "webbrowser", "multiprocessing", "tarfile", "yaml", "distutils", "imp", "importlib", "cffi", "distributed",
-    "dask",
+    "socketserver", "asyncio", "webbrowser", "multiprocessing", "tarfile", "yaml", "distutils", "imp", "importlib", "cffi",
+    "dask", "distributed",
 }  # fmt: skip
 ALLOWED = {
     (
