@@ -292,8 +292,11 @@ class _Fit:
         network, omega = build_network(table, found, chosen, described, shown, said, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         if plan.stability:
+            begun = time.perf_counter()
             network = with_stability(network, plan, problem, table)
-            timings["stability"] = time.perf_counter() - clock[-1]
+            timings["stability"] = time.perf_counter() - begun
+            seconds["stability"] = round(timings["stability"], 3)
+            network = replace(network, facts=replace(network.facts, seconds=seconds))
         n_iter = max(found.n_iter, described.n_iter)
         told = cautions, "; ".join(alike), rarely_together(table)
         return Outcome(network, omega, found.learned, timings, n_iter, *told)

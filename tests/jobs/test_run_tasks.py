@@ -62,6 +62,16 @@ def test_what_was_finished_before_an_error_is_kept(tmp_path):
     assert [kept.load(number) is not None for number in range(5)] == [True, True, False, False, False]
 
 
+def test_a_changed_byte_of_a_result_is_noticed(tmp_path):
+    kept = Kept(tmp_path)
+    kept.save(0, {"ends": np.arange(6).reshape(3, 2)})
+    whole = bytearray(kept.path(0).read_bytes())
+    whole[-8] ^= 1
+    kept.path(0).write_bytes(bytes(whole))
+    with pytest.raises(InputError, match="its digest differs"):
+        kept.load(0)
+
+
 def test_a_damaged_result_is_named(tmp_path):
     kept = Kept(tmp_path)
     kept.save(1, {"a": np.ones(3)})

@@ -284,11 +284,8 @@ def run(
     )
     with claimed(out):
         with progress_bar(results.quiet) as progress, warnings.catch_warnings():
-            for said in (
-                ConvergenceWarning,
-                CollinearWarning,
-                GapWarning,
-            ):  # with the network, and in the report
+            # They are said with the network, and in the report.
+            for said in (ConvergenceWarning, CollinearWarning, GapWarning):
                 warnings.simplefilter("ignore", said)
             shelf = Shelf(kept_beside(out))
             if not resume:

@@ -27,6 +27,13 @@ def digest(settings: Any, arrays: Iterable[NDArray[Any]]) -> str:
     return key.hexdigest()
 
 
+def metadata(whole: bytes) -> dict[str, Any]:
+    """Return what is said beside the arrays of a file in the format of safetensors, which was read without an error."""
+    header = json.loads(whole[8 : 8 + int.from_bytes(whole[:8], "little")])
+    said: dict[str, Any] = header.get("__metadata__", {})
+    return said
+
+
 def _spelled(value: Any) -> Any:
     """Return a value as what JSON can hold."""
     if is_dataclass(value) and not isinstance(value, type):

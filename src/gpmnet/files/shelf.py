@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpmnet.errors import InputError, ResumeWarning, one_line, quote
+from gpmnet.files.digest import metadata
 from gpmnet.files.leftovers import clear_files, is_place
 from gpmnet.files.whole import whole_file
 
@@ -240,8 +241,7 @@ def _read(path: Path) -> tuple[str, Tensors]:
         content: Tensors = {name: value.clone() for name, value in load(whole).items()}
     except SafetensorError as error:
         raise ValueError(str(error)) from error
-    # It could be read, so that there is a header, and it is JSON.
-    said = json.loads(whole[8 : 8 + int.from_bytes(whole[:8], "little")]).get("__metadata__", {})
+    said = metadata(whole)
     if said.get("digest") != _digest(content):
         raise ValueError("its digest differs")
     return str(said.get("key")), content

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, one_line, quote
 from gpmnet.files import whole_file
+from gpmnet.files.digest import digest, metadata
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
@@ -38,11 +39,17 @@ class Kept:
         from safetensors.numpy import load
 
         path = self.path(number)
+        if path is None:
+            return None
         try:
-            return None if path is None else load(path.read_bytes())
+            whole = path.read_bytes()
+            found: Arrays = load(whole)
+            if metadata(whole).get("digest") != _digest(found):
+                raise ValueError("its digest differs")
+            return found
         except FileNotFoundError:
             return None
-        except (OSError, SafetensorError) as error:
+        except (OSError, ValueError, SafetensorError) as error:
             raise InputError(
                 f"{quote(path, 200)} cannot be read: {one_line(error)}; remove it to compute it again"
             ) from error
@@ -53,8 +60,14 @@ class Kept:
 
         path = self.path(number)
         if path is not None:
+            arrays = {name: np.ascontiguousarray(part) for name, part in result.items()}
             with whole_file(path) as beside:
-                beside.write_bytes(save({name: np.ascontiguousarray(part) for name, part in result.items()}))
+                beside.write_bytes(save(arrays, metadata={"digest": _digest(arrays)}))
+
+
+def _digest(arrays: Arrays) -> str:
+    names = sorted(arrays)
+    return digest(names, [arrays[name] for name in names])
 
 
 def forget(keep: Path) -> None:

@@ -98,7 +98,8 @@ def _with_jumps(regression: Regression, lines: Tensor, left: Tensor) -> Regressi
     moved = jumps.kept(has_moved)
     if moved is not None:
         wider = wider.with_columns(DenseBlock(moved.columns(lines)))
-    return wider.with_columns(DenseBlock(jumps.curves(lines, _n_curves(regression.n))))
+    count = _n_curves(regression.n)
+    return wider.with_columns(DenseBlock(jumps.curves(lines, count))) if count else wider
 
 
 def n_fitted(n: int, n_lines: int, n_scores: int, n_targets: int, n_index: int) -> int:
