@@ -16,6 +16,7 @@ from gpmnet.energies import (
     PairwiseEnergy,
     SumEnergy,
 )
+from gpmnet.energies.together import TogetherEnergy
 
 LAYOUTS = {
     "continuous": Coordinates(3),
@@ -34,6 +35,7 @@ BUILDERS = {
     ),
     "pairwise": lambda coordinates: PairwiseEnergy(coordinates, Pairwise()),
     "pairwise5": lambda coordinates: PairwiseEnergy(coordinates, Pairwise(n_functions=5)),
+    "together": lambda coordinates: TogetherEnergy(coordinates, [(0, 1, 2), (2, 0)]),
     "normal": lambda coordinates: NormalEnergy(coordinates, learned=True),
     "sum": lambda coordinates: SumEnergy(
         NormalEnergy(coordinates),

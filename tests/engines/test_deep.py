@@ -72,6 +72,16 @@ def test_parity_is_found_and_its_omega():
     assert deep.omega_[np.triu_indices(3, 1)] == pytest.approx(np.full(3, 2 * np.log(9)), rel=0.35)
 
 
+@pytest.mark.parametrize("kind", ["continuous", "discrete"])
+def test_a_parity_of_seven_is_found(kind):
+    """Which is of seventh order in the weights of a network: products of signs find it."""
+    frame = simulate("parity", d=7, n=1500, seed=0, kind=kind).frame()
+    deep = GPM(engine="deep", options=DeepOptions(steps=250, lam=2.0)).fit(frame)
+    assert len(edges(deep)) == 21
+    if kind == "discrete":
+        assert deep.omega_[np.triu_indices(7, 1)] == pytest.approx(np.full(21, 2 * np.log(9)), rel=0.3)
+
+
 def test_a_gaussian_chain_and_its_precision():
     frame = chain(1500)
     model = GPM(engine="deep", options=DeepOptions(steps=20)).fit(frame)

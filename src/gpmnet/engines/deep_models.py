@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from gpmnet.energies import Coordinates, Energy, NormalEnergy, PairwiseEnergy, SumEnergy
 from gpmnet.energies.listed import ListedPairwiseEnergy
+from gpmnet.energies.together import TogetherEnergy, acting_together
 from gpmnet.engines.base import Problem
 from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.penalties import Penalty
@@ -246,8 +247,10 @@ class Models:
     def _with_deep(self, base: Energy, h: Tensor, penalty: OmegaPenalty, name: str) -> Energy:
         generator, options = self.generator(f"{name} deep"), self.recipe.options
         deep = self.recipe.energy.build(self.coordinates, h, generator)
-        energy = SumEnergy(base, deep)
-        learned: nn.Module = energy if self.recipe.base.trains_own else deep
+        sets = acting_together(self.coordinates, h, options.most_together)
+        top = SumEnergy(deep, TogetherEnergy(self.coordinates, sets).to(h)) if sets else deep
+        energy = SumEnergy(base, top)
+        learned: nn.Module = energy if self.recipe.base.trains_own else top
         slower = replace(
             options,
             learning_rate=options.learning_rate / 3,

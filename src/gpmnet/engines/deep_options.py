@@ -37,6 +37,9 @@ class DeepOptions(Training):
     all_pairs_up_to : int
         Where Omega decides with a pairwise energy: variables up to which every pair is fitted; beyond it those that the
         gradient asks for (``gpmnet.solvers.listed``), the same solution at a cost that grows with their number.
+    most_together : int
+        Products of the signs of three or more variables that join the energy where the rows show that these act together
+        (``gpmnet.energies.together``); 0 leaves them out.
     omega_rows : int
         Rows of a step over which the penalised Omega is averaged.
     proximal_steps : int
@@ -57,6 +60,7 @@ class DeepOptions(Training):
     n_folds: int = 2
     n_splits: int = 2
     all_pairs_up_to: int = 40
+    most_together: int = 8
     omega_rows: int = 32
     proximal_steps: int = MOST_STEPS
     most_pairs: int = 2000
@@ -74,6 +78,7 @@ class DeepOptions(Training):
             ("n_folds", 2),
             ("n_splits", 1),
             ("all_pairs_up_to", 0),
+            ("most_together", 0),
             ("omega_rows", 1),
             ("proximal_steps", 1),
             ("most_pairs", 1),

@@ -25,7 +25,7 @@ class PaperEngine(DeepEngine):
     50
     """
 
-    options: DeepOptions = field(default_factory=lambda: DeepOptions(base=Normal()))
+    options: DeepOptions = field(default_factory=lambda: DeepOptions(base=Normal(), most_together=0))
     energy: EnergyFamily = field(default_factory=DeepKernel)
     objective: Objective = field(
         default_factory=lambda: Mixed(discrete=Marginalisation(cap=math.inf, ridge=0.0))
