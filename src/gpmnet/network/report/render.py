@@ -21,6 +21,7 @@ STYLES = ("base.css", "headline.css", "network.css", "tables.css", "print.css")
 SCRIPTS = (
     "base.js",
     "model.js",
+    "groups.js",
     "state.js",
     "figures.js",
     "graph.js",

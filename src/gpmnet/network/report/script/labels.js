@@ -47,7 +47,7 @@
   const arrowheads = (views, zoom) => {
     const heads = new Taken();
     const byNode = new Map(views.map((view) => [view.node, view]));
-    for (const pair of gpm.shown.pairs) {
+    for (const pair of gpm.drawn.pairs) {
       const way = pair.rests && pair.rests.direction;
       if (way !== "->" && way !== "<-") continue;
       const [from, to] = (way === "->" ? [pair.a, pair.b] : [pair.b, pair.a]).map((node) => byNode.get(node));
@@ -60,8 +60,8 @@
 
   // The buttons over the picture, which no label shall be under.
   const fixed = () => {
-    const { offsetLeft: x, offsetTop: y, offsetWidth: width, offsetHeight: height } = document.querySelector(".zoom");
-    return width ? [{ node: null, x1: x - 4, x2: x + width, y1: y, y2: y + height + 4 }] : [];
+    const parts = [...document.querySelectorAll(".zoom, .views")].filter((part) => part.offsetWidth);
+    return parts.map(({ offsetLeft: x, offsetTop: y, offsetWidth: width, offsetHeight: height }) => ({ node: null, x1: x - 4, x2: x + width + 4, y1: y, y2: y + height + 4 }));
   };
 
   gpm.placeLabels = (cy) => {
@@ -69,8 +69,8 @@
     const taken = new Taken();
     const { chosen } = gpm.state;
     const isNear = (node) => chosen && (node === chosen || chosen.a === node || chosen.b === node);
-    const views = gpm.shown.nodes.map((node) => {
-      const element = cy.getElementById(`n${node.at}`);
+    const views = gpm.drawn.nodes.map((node) => {
+      const element = cy.getElementById(node.id);
       const { x, y } = element.renderedPosition();
       return { node, element, x, y, radius: (element.data("size") / 2) * zoom };
     });

@@ -7,6 +7,7 @@
 
   gpm.nodes = nodes.name.map((name, at) => ({
     at,
+    id: `n${at}`,
     name,
     label: gpm.short(name, 24),
     kind: nodes.kind[at],
@@ -26,6 +27,7 @@
 
   gpm.pairs = pairs.a.map((a, at) => ({
     at,
+    id: `e${at}`,
     a: gpm.nodes[a],
     b: gpm.nodes[pairs.b[at]],
     isEdge: pairs.edge[at] === 1,

@@ -1,5 +1,5 @@
 "use strict";
-// What is shown: the cutoff, the least strength and stability, the kinds; and which node or pair is chosen.
+// What is shown: the cutoff, the least strength and stability, the kinds; which communities are open, which node or pair is chosen.
 (() => {
   const fitted = gpm.data.cutoff;
   const alone = gpm.nodes.filter((node) => node.degree === 0).length;
@@ -16,6 +16,7 @@
     kinds: new Set(gpm.kinds),
     isolated: alone <= 30,
     colour: gpm.kinds.length === 1 && gpm.communities.length > 1 ? "community" : "kind", // one kind has one colour
+    open: gpm.isGrouped ? [] : "all",
     chosen: null,
   };
 
@@ -39,6 +40,8 @@
     const joined = new Set(pairs.flatMap((pair) => [pair.a, pair.b]));
     const nodes = gpm.nodes.filter((node) => kinds.has(node.kind) && (isolated || joined.has(node)));
     gpm.shown = { pairs, nodes, isShown: new Set([...pairs, ...nodes]) };
+    const drawn = gpm.drawnOf(gpm.shown, gpm.state.open);
+    gpm.drawn = { ...drawn, isDrawn: new Set([...drawn.pairs, ...drawn.nodes]) };
   };
   compute();
 
@@ -48,8 +51,9 @@
     gpm.emit("change");
   };
 
-  // Choose a node, a pair, or nothing; `show` brings the panel into view.
+  // Choose a node, a pair, or nothing; `show` brings the panel into view. The communities of what is chosen are opened.
   gpm.choose = (item, show = true) => {
+    if (item && !gpm.isInView(item, gpm.state.open)) gpm.change({ open: gpm.keysOf(item) });
     gpm.state.chosen = item;
     gpm.emit("choose", { item, show });
   };
