@@ -252,7 +252,7 @@ def quantised(grid: NDArray[np.floating[Any]]) -> dict[str, Any]:
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
-    values = [float(f"{value:.9g}") for value in axis.values]
+    values = [float(f"{value:.5g}") for value in axis.values]
     return {"values": values, "labels": [label[:MOST_TEXT] for label in axis.labels]}
 
 

@@ -175,7 +175,7 @@
     const closest = near ? ` and ${gpm.count(near, "pair")} that came close` : "";
     const all = gpm.data.n_edges === edges ? "" : `${edges.toLocaleString("en")} of `;
     const isBackbone = gpm.backbone && gpm.state.strength === gpm.backbone;
-    const hint = isBackbone ? " The strongest are shown first; move the least strength to see more." : "";
+    const hint = isBackbone ? " The strongest, and of each variable its own strongest, are shown first; move the least strength to see more." : "";
     at("shown").replaceChildren("Shown: ", el("b", {}, `${all}${gpm.count(gpm.data.n_edges, "edge")}${closest}`), `, ${gpm.count(gpm.shown.nodes.length, "variable")}.${hint}${inView()}`);
   };
 

@@ -8,10 +8,11 @@
     const room = joined.length > 2 ? Math.sqrt((Math.max(1, reach(joined, "x")) * Math.max(1, reach(joined, "y"))) / joined.length) : 1;
     return Math.min(260, (75 + 75 * Math.min(1, 40 / joined.length)) / Math.max(0.3, room));
   };
-  // A wide picture is used in its width: up to half as much again, so that labels have room.
+  // A wide picture is used in its width, a phone's in its height: up to half as much again, so that labels have room.
   const stretch = (nodes) => {
     const { clientWidth: width, clientHeight: height } = gpm.at("graph");
-    return Math.max(1, Math.min(1.5, width / height / ((reach(nodes, "x") || 1) / (reach(nodes, "y") || 1))));
+    const ratio = width / height / ((reach(nodes, "x") || 1) / (reach(nodes, "y") || 1));
+    return [Math.max(1, Math.min(1.5, ratio)), Math.max(1, Math.min(1.5, 1 / ratio))];
   };
   let [across, down] = [1, 1];
   const SHAPES = { continuous: "ellipse", ordinal: "diamond", discrete: "round-rectangle", unknown: "ellipse" };
@@ -102,8 +103,8 @@
     const isNew = String(open) !== view;
     if (isNew) {
       view = String(open);
-      down = spacing(held.nodes);
-      across = down * (held.nodes.length ? stretch(held.nodes) : 1);
+      const unit = spacing(held.nodes);
+      [across, down] = (held.nodes.length ? stretch(held.nodes) : [1, 1]).map((times) => times * unit);
     }
     cy.batch(() => {
       cy.elements().remove();
@@ -175,9 +176,14 @@
 
   const fit = () => {
     const shown = cy.elements(":visible");
-    if (!isUntouched && !gpm.still() && gpm.pairs.length < 800) cy.animate({ fit: { eles: shown, padding: 44 } }, { duration: 250 });
-    else cy.fit(shown, 44);
-    if (cy.zoom() > 1.3) cy.zoom({ level: 1.3, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+    if (!shown.length || !cy.width()) return;
+    // Labels keep their size on the screen, so that only the nodes count; beside them there is room for names.
+    const { x1, y1, w, h } = shown.boundingBox({ includeLabels: false });
+    const [besides, above] = [Math.min(72, cy.width() / 8), 40];
+    const zoom = Math.min(1.3, (cy.width() - 2 * besides) / w, (cy.height() - 2 * above) / h);
+    const goal = { zoom, pan: { x: cy.width() / 2 - zoom * (x1 + w / 2), y: cy.height() / 2 - zoom * (y1 + h / 2) } };
+    if (!isUntouched && !gpm.still() && gpm.pairs.length < 800) cy.animate(goal, { duration: 250 });
+    else cy.viewport(goal);
   };
 
   const zoom = (ratio) => {
