@@ -30,6 +30,7 @@ SCRIPTS = (
     "tables.js",
     "matrix.js",
     "picture.js",
+    "pdf.js",
     "download.js",
     "address.js",
     "controls.js",

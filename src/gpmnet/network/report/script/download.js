@@ -82,6 +82,7 @@
     gpm.at("save-csv").addEventListener("click", () => save("edges-shown.csv", gpm.csv(), "text/csv"));
     gpm.at("save-graphml").addEventListener("click", () => save("network-shown.graphml", gpm.graphml(), "application/xml"));
     gpm.at("save-svg").addEventListener("click", () => save("network-shown.svg", gpm.pictureSvg().text, "image/svg+xml"));
+    gpm.at("save-pdf").addEventListener("click", async () => save("network-shown.pdf", await gpm.picturePdf(gpm.pictureSvg())));
     gpm.at("save-png").addEventListener("click", async () => save("network-shown.png", await gpm.picturePng(gpm.pictureSvg())));
   };
 })();

@@ -1,5 +1,5 @@
 "use strict";
-// The picture as it is on the screen, as SVG: nothing faded, with its legend; the PNG is drawn from it.
+// The picture as it is on the screen, as SVG: nothing faded, with its legend; PNG and PDF are drawn from it.
 (() => {
   const { svg } = gpm;
   const LABEL = 12.5;
@@ -71,7 +71,7 @@
     const tall = height + 12 + legendInto(root, width, height + 12);
     ground.setAttribute("height", tall);
     for (const [name, value] of Object.entries({ width, height: tall, viewBox: `0 0 ${width} ${tall}` })) root.setAttribute(name, value);
-    return { text: new XMLSerializer().serializeToString(root), width, height: tall };
+    return { root, text: new XMLSerializer().serializeToString(root), width, height: tall };
   };
 
   gpm.picturePng = ({ text, width, height }) =>
