@@ -62,8 +62,15 @@ def test_on_paper_everything_is_unfolded_and_light(page, network):
         cut = "return [...document.querySelectorAll('.scroll')].some((part) => part.scrollHeight > part.clientHeight + 2)"
         assert not page.js(cut)
         assert not page.at("save-csv").is_displayed()
+        assert page.js("return document.querySelectorAll('svg.paper > line').length") == network.n_edges
+        left, right, wide = page.js(
+            "const {left, right} = document.querySelector('svg.paper').getBoundingClientRect(); return [left, right, innerWidth]"
+        )
+        assert 0 <= left < 0.8 * right < right <= wide
+        assert not page.at("graph").is_displayed()
         page.js("window.dispatchEvent(new Event('afterprint'))")
         assert page.js("return document.documentElement.dataset.theme") == "dark"
+        assert page.js("return document.querySelectorAll('svg.paper').length") == 0
     finally:
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 

@@ -60,7 +60,12 @@
       gpm.forgetColours();
       gpm.emit("print", true);
       gpm.emit("theme");
+      // Paper is narrower than most screens, and a canvas does not follow: the picture is drawn again, to any width.
+      const { root: picture } = gpm.pictureSvg();
+      picture.setAttribute("class", "paper");
+      gpm.at("graph").before(picture);
       undo = [
+        () => picture.remove(),
         () => folded.forEach((part) => (part.open = false)),
         () => (theme ? (dataset.theme = theme) : delete dataset.theme),
         () => gpm.forgetColours(),
