@@ -19,7 +19,7 @@ from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines.base import Engine, Found, Problem, blocks_that_fit, check_gaps, looked_at
 from gpmnet.engines.decide import cautions_of, decide
 from gpmnet.engines.pooled import pooled
-from gpmnet.engines.resampled import Asked, check_halves, frequencies
+from gpmnet.engines.resampled import Asked, check_halves, frequencies, part_of
 from gpmnet.errors import InputError, OutOfMemoryError, quote
 from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
@@ -30,7 +30,7 @@ from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
-from gpmnet.network.pairs import RESAMPLED
+from gpmnet.network.pairs import RESAMPLED, Pairs
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.network.relations import relation_note
 from gpmnet.network.resampling import Resampling
@@ -201,17 +201,14 @@ def fit_table(
             fit.said = ("the GPU had too little memory, in small blocks too: computed on the CPU",)
 
 
-def fit_edges(plan: Plan, table: Table) -> MarkovNetwork:
-    """Return the network of a table without Omega, shapes and joint findings, which take longer than the edges."""
-    with (
-        limited_threads(plan.n_jobs),
-        smaller_blocks(blocks_that_fit(plan.engine, table, plan.device, plan.memory)),
-    ):
-        problem, _ = plan.problem(table)
-        found = plan.engine.fit(problem)
-        chosen = decide(found, problem, plan.cutoff)
-        said = plan.cutoff if plan.engine.own_rule is None else None
-        return edges_alone(table, found, chosen, said, plan.facts(table, None))
+def fit_rows(plan: Plan, problem: Problem, rows: NDArray[np.intp]) -> MarkovNetwork:
+    """Return the strengths and signs of the pairs of some rows of an encoded table, and which are edges; nothing else."""
+    part, at = part_of(problem, rows, problem.seed)
+    found = plan.engine.fit(part)
+    chosen = decide(found, part, plan.cutoff)
+    ends = at[found.first], at[found.second]
+    pairs = Pairs.of(*ends, chosen.is_edge, strength=found.strength, sign=found.sign)
+    return MarkovNetwork(problem.encoded.names, pairs)
 
 
 @dataclass

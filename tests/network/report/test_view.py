@@ -64,7 +64,8 @@ def test_on_paper_everything_is_unfolded_and_light(page, network):
         assert not page.at("save-csv").is_displayed()
         assert page.js("return document.querySelectorAll('svg.paper > line').length") == network.n_edges
         left, right, wide = page.js(
-            "const {left, right} = document.querySelector('svg.paper').getBoundingClientRect(); return [left, right, innerWidth]"
+            "const {left, right} = document.querySelector('svg.paper').getBoundingClientRect();"
+            "return [left, right, innerWidth]"
         )
         assert 0 <= left < 0.8 * right < right <= wide
         assert not page.at("graph").is_displayed()
