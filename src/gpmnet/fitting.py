@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any
@@ -187,7 +188,8 @@ def fit_table(
     fit = _Fit(table, begun, origin, progress, on_edges, shelf)
     halvings = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
     while True:
-        found = fit(plan, halvings)
+        with told_what_is_kept(shelf):
+            found = fit(plan, halvings)
         if found is not None:
             return found
         if halvings + _MORE_HALVINGS <= MOST_HALVINGS:
@@ -199,6 +201,22 @@ def fit_table(
             plan = replace(plan, device="cpu")
             halvings = blocks_that_fit(plan.engine, table, "cpu", plan.memory)
             fit.said = ("the GPU had too little memory, in small blocks too: computed on the CPU",)
+
+
+@contextmanager
+def told_what_is_kept(shelf: Shelf | None) -> Iterator[None]:
+    """Add to a KeyboardInterrupt what is left of the fit that it stops."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if shelf is None:
+            said = "nothing of the fit is kept; with resume=FOLDER the same fit would go on from what was finished"
+        elif shelf.has_files:
+            said = "what the fit has finished is kept: the same fit with the same resume= goes on from there"
+        else:
+            said = "the fit had not finished anything yet that could be kept"
+        stop.add_note(said)
+        raise
 
 
 def fit_rows(plan: Plan, problem: Problem, rows: NDArray[np.intp]) -> MarkovNetwork:
@@ -246,6 +264,7 @@ class _Fit:
 
     def _outcome(self, plan: Plan, halvings: int) -> Outcome:
         engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
+        self.progress("encode", 0, 1)
         draws = complete_tables(table, plan.seed, self.progress)
         problems, skipped = zip(*(plan.problem(draw, self.progress) for draw in draws), strict=True)
         if self.shelf is not None:
@@ -254,6 +273,7 @@ class _Fit:
             pairs = zip(problems, sections, strict=True)
             problems = tuple(replace(one, shelf=section) for one, section in pairs)
         problem = problems[0]
+        self.progress("encode", 1, 1)
         facts = plan.facts(table, self.origin)
         clock.append(time.perf_counter())
         found = pooled([engine.fit(one) for one in problems], table)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpmnet.cli.options import AsJson
-from gpmnet.errors import InputError
+from gpmnet.cli.stop import keeps
+from gpmnet.errors import InputError, quote
 
 if TYPE_CHECKING:
     from gpmnet.network.compare import Comparison
@@ -45,7 +46,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two networks: edges of both or one, differences of strength, and whether they could be chance."""
-    from gpmnet.cli.fit import progress_bar
+    from gpmnet.cli.bar import progress_bar
     from gpmnet.comparing import compare as compare_networks
     from gpmnet.network import MarkovNetwork
     from gpmnet.table.dependence import Block
@@ -59,6 +60,7 @@ def compare(
     networks = MarkovNetwork.load(first), MarkovNetwork.load(second)
     tables = None if table_a is None or table_b is None else (table_a, table_b)
     together = groups if block_rows is None else Block(block_rows)
+    keeps("a test is not kept: nothing was written")
     with progress_bar() as progress:
         found = compare_networks(
             *networks, tables=tables, groups=together, permutations=permutations, seed=seed, progress=progress
@@ -66,6 +68,7 @@ def compare(
     names = str(first), str(second)
     if out is not None:
         found.report(out, names)
+        keeps(f"{quote(out, 200)} is complete")
     if as_json:
         typer.echo(json.dumps({"here": names[0], "there": names[1], **found.to_dict()}, indent=1))
         return
