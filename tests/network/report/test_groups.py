@@ -149,3 +149,22 @@ def test_three_thousand_variables_stay_responsive(browser, tmp_path):
         assert browser.js(timed.replace("arguments[0]()", step)) < 2000, step
     assert browser.js("return document.querySelector('#panel h3').textContent") == "<b>&amp;"
     assert browser.complaints() == []
+
+
+def test_on_a_phone_the_buttons_stand_beside_each_other(opened):
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    opened.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        opened.js("gpm.open([0])")
+        boxes = opened.js(
+            "return [...document.querySelectorAll('.views button, .zoom button')]"
+            ".map((button) => button.getBoundingClientRect()).map(({left, right, top, bottom}) => [left, right, top, bottom])"
+        )
+        assert len(boxes) == 6
+        for at, (left, right, top, bottom) in enumerate(boxes):
+            assert 0 <= left < right <= 390
+            for x1, x2, y1, y2 in boxes[:at]:
+                assert right <= x1 or x2 <= left or bottom <= y1 or y2 <= top
+        assert opened.js("return document.documentElement.scrollWidth") <= 390
+    finally:
+        opened.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

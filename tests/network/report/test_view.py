@@ -160,3 +160,18 @@ def test_a_notebook_shows_a_network_that_can_be_asked(browser, hostile, shaped, 
 
 def test_a_notebook_shows_a_network_without_edges(shaped):
     assert "<iframe" not in shaped.filter(strength=0.99)._repr_html_()
+
+
+def test_numbers_on_axes_are_as_they_were_given(browser, shaped, tmp_path):
+    values = np.array([-3.47231, -0.78495, 0.0, 0.098841, 1.0, 2.0029, 1234.5678, 9876.54, 9999.4])
+    powers = values * 1e4
+    for number, points in enumerate((values, powers)):
+        labels = [f"{value:.4g}" for value in points.tolist()]
+        axis = Axis(points.tolist(), labels)
+        shapes = Shapes({**shaped.shapes.axes, 1: axis}, shaped.shapes.pair, shaped.shapes.values)
+        browser.open(replace(shaped, shapes=shapes).report(tmp_path / f"axis{number}.html"))
+        assert browser.js("return gpm.shape(gpm.pairs[0]).y.labels") == labels
+        sent = browser.js(
+            "return JSON.parse(document.getElementById('report-data').textContent).shapes.axes['1']"
+        )
+        assert ("labels" in sent) == (number == 1)

@@ -252,7 +252,14 @@ def quantised(grid: NDArray[np.floating[Any]]) -> dict[str, Any]:
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
-    values = [float(f"{value:.5g}") for value in axis.values]
+    values = [float(f"{value:.6g}") for value in axis.values]
+    # What the page can write itself; powers of ten look different there.
+    if (
+        values
+        and [f"{value:.4g}" for value in values] == list(axis.labels)
+        and "e" not in "".join(axis.labels)
+    ):
+        return {"values": values}
     return {"values": values, "labels": [label[:MOST_TEXT] for label in axis.labels]}
 
 

@@ -62,7 +62,11 @@
   // The buttons over the picture, which no label shall be under.
   const fixed = () => {
     const parts = [...document.querySelectorAll(".zoom, .views")].filter((part) => part.offsetWidth);
-    return parts.map(({ offsetLeft: x, offsetTop: y, offsetWidth: width, offsetHeight: height }) => ({ node: null, x1: x - 4, x2: x + width + 4, y1: y, y2: y + height + 4 }));
+    const { offsetLeft: left, offsetTop: top } = gpm.at("graph");
+    return parts.map(({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => {
+      const [x, y] = [offsetLeft - left, offsetTop - top];
+      return { node: null, x1: x - 4, x2: x + offsetWidth + 4, y1: y, y2: y + offsetHeight + 4 };
+    });
   };
 
   gpm.placeLabels = (cy) => {

@@ -5,6 +5,8 @@
   // What half-samples say, where any were drawn.
   const RESAMPLED = ["stability", "stability_forward", "stability_backward"].filter((key) => key in pairs);
 
+  for (const axis of Object.values(shapes.axes)) axis.labels ??= axis.values.map((value) => String(Number(value.toPrecision(4))));
+
   gpm.nodes = nodes.name.map((name, at) => ({
     at,
     id: `n${at}`,

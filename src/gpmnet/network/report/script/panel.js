@@ -134,7 +134,7 @@
     return [
       el("h3", {}, open.map((key) => gpm.group(key).title).join(" and ")),
       links.length ? el("h4", {}, "Joined to") : null,
-      el("ul", { class: "neighbors" }, links.map(toLink)),
+      el("ul", { class: "neighbors counted" }, links.map(toLink)),
       el("h4", {}, "Variables by their edges"),
       el("ul", { class: "neighbors" }, members.slice(0, MOST_MEMBERS).map((node) => row(gpm.short(node.name, 60), node.degree / most, gpm.nodeColour(node), String(node.degree), () => gpm.choose(node)))),
       left > 0 ? el("p", { class: "muted" }, `And ${gpm.count(left, "variable")} more, in the picture.`) : null,
