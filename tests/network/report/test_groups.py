@@ -158,7 +158,8 @@ def test_on_a_phone_the_buttons_stand_beside_each_other(opened):
         opened.js("gpm.open([0])")
         boxes = opened.js(
             "return [...document.querySelectorAll('.views button, .zoom button')]"
-            ".map((button) => button.getBoundingClientRect()).map(({left, right, top, bottom}) => [left, right, top, bottom])"
+            ".map((button) => button.getBoundingClientRect())"
+            ".map(({left, right, top, bottom}) => [left, right, top, bottom])"
         )
         assert len(boxes) == 6
         for at, (left, right, top, bottom) in enumerate(boxes):
