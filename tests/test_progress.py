@@ -59,6 +59,14 @@ def test_a_phase_that_begins_again_has_a_time_of_its_own():
     assert stream.getvalue().splitlines() == ["Omega 4/4, 8.0 s", "Omega 4/4, 5.0 s"]
 
 
+def test_a_phase_of_unknown_length_has_no_time_to_go():
+    stream = io.StringIO()
+    said = Spoken(stream, clock_of(0.0, 40.0, 50.0, 60.0))
+    for done, total in ((1, 0), (9, 0), (12, 12), (12, 12)):
+        said("search", done, total)
+    assert stream.getvalue().splitlines() == ["search 9, 40 s", "search 12/12, 50 s"]
+
+
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)

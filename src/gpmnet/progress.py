@@ -15,7 +15,7 @@ class Progress(Protocol):
     """Called now and then while something runs."""
 
     def __call__(self, phase: str, done: int, total: int, note: str = "") -> None:
-        """Take the name of a phase, how much of it is done, of how much, and what else there is to say."""
+        """Take the name of a phase, how much of it is done, of how much (0: not known), and what else there is to say."""
         ...
 
 
@@ -51,21 +51,21 @@ class Spoken:
         self.stream = sys.stderr if stream is None else stream
         self.clock = clock
         self.live = self.stream.isatty() or "ipykernel" in sys.modules
-        self.phase, self.first, self.done, self.total = "", 0, 0, 0
+        self.phase, self.first, self.done, self.total, self.ended = "", 0, 0, 0, False
         self.begun = self.told = 0.0
         self.open = 0  # letters of a line that is not at its end
 
     def __call__(self, phase: str, done: int, total: int, note: str = "") -> None:
         """Say where a phase is, unless it was said a moment ago."""
         now = self.clock()
-        if phase != self.phase or done < self.done or total != self.total:
+        if phase != self.phase or done < self.done or self.total not in (0, total):
             self._end_line()
-            self.phase, self.first, self.total = phase, done, total
-            self.begun = now
+            self.phase, self.first, self.begun = phase, done, now
             self.told = now if not self.live else now - _LIVE
-        ended = done >= total and (self.done < total or self.first == done)
-        self.done = done
-        if ended or (done < total and now - self.told >= (_LIVE if self.live else _PLAIN)):
+            self.ended = False
+        self.done, self.total = done, total
+        ended, self.ended = 0 < total <= done and not self.ended, 0 < total <= done
+        if ended or (not self.ended and now - self.told >= (_LIVE if self.live else _PLAIN)):
             self.told = now
             self._write(self._sentence(now - self.begun, note), ended)
 
@@ -73,6 +73,8 @@ class Spoken:
         what = f"{self.phase} ({note})" if note else self.phase
         if self.total > 1:
             what += f" {self.done:,}/{self.total:,}"
+        elif not self.total:
+            what += f" {self.done:,}"
         new = self.done - self.first  # what was there already when it began took no time
         left = f", about {duration(elapsed / new * (self.total - self.done))} to go" if new > 0 else ""
         return f"{what}, {duration(elapsed)}{left if self.done < self.total else ''}"

@@ -34,11 +34,11 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
         def update(phase: str, done: int, total: int, note: str = "") -> None:
             check_stop()
             if phase not in tasks:
-                tasks[phase] = bar.add_task(phase, total=total)
+                tasks[phase] = bar.add_task(phase, total=total or None)
             elif done < reached[phase]:  # once more, as of another draw: its time is its own
                 bar.reset(tasks[phase])
             reached[phase] = done
             text = f"{phase} ({note})" if note else phase
-            bar.update(tasks[phase], completed=done, total=total, description=text)
+            bar.update(tasks[phase], completed=done, total=total or None, description=text)
 
         yield update
