@@ -2,7 +2,7 @@
 
     python benchmarks/results.py add NAME DIR [DIR ...]   # rows of benchmark folders -> docs/results/NAME.csv, in place
                                                           # of those of the same methods
-    python benchmarks/results.py write                    # docs/results/*.csv -> docs/results.md
+    python benchmarks/results.py write                    # docs/results/*.csv -> docs/results.md and its pictures
 
 No figure in that page is typed: change the rows, not the page.
 """
@@ -17,6 +17,7 @@ from gpmnet.bench.rows import load_rows
 from gpmnet.bench.style import looks
 from growth import slopes
 from intervals import summary as coverage
+from pictures import pictures, save
 from stability import summary as by_stability
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -329,6 +330,19 @@ def cells_won(rows, ours="gpm-deep"):
     return markdown(pd.DataFrame(lines))
 
 
+def pictures_first(text, shown):
+    """Return a section: what is to be said, its pictures, and its tables folded below."""
+    lines = [f"**{line.lstrip('# ')}**" if line.startswith("###") else line for line in text.split("\n")]
+    shown = [line for line in lines if line.startswith("![")] + shown
+    lines = [line for line in lines if not line.startswith("![")]
+    start = next(at for at, line in enumerate(lines) if line.startswith(("|", "**")))
+    said, rows = "\n".join(lines[:start]).strip(), "\n".join(lines[start:]).strip()
+    if not shown:
+        return f"{said}\n\n{rows}".strip()
+    folded = f"<details>\n<summary>The figures</summary>\n\n{rows}\n\n</details>"
+    return "\n\n".join(part for part in (said, *shown, folded) if part)
+
+
 def write():
     parts = [
         "# Results\n",
@@ -354,12 +368,12 @@ def write():
                 if rates
                 else ""
             )
-            parts += [f"## {title}\n", nominal, table(rows, by), ""]
+            text = table(rows, by)
             if name == "fig2-deep":
-                parts += [
-                    "Cells (kind, d) in which gpm-deep's mean Hamming distance is lower, equal, higher:\n"
-                ]
-                parts += [cells_won(rows), ""]
+                text += "\n\nCells (kind, d) in which gpm-deep's mean Hamming distance is lower, equal, higher:\n\n"
+                text += cells_won(rows)
+            shown = [f"![{title}](results/{file})" for file in save(pictures(name, rows), RESULTS)]
+            parts += [f"## {title}\n", nominal, pictures_first(text, shown), ""]
     (RESULTS.parent / "results.md").write_text("\n".join(parts), encoding="utf-8")
 
 

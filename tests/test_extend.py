@@ -226,7 +226,7 @@ def test_an_engine(monkeypatch, engine, tmp_path):
     assert edges(model) == {"ab", "bc", "ac"}
     assert model.correlations_.shape == (6,)
     assert model.converged_
-    assert seen == [("correlations", 1, 1)]
+    assert [what for what in seen if what[0] not in ("read", "encode")] == [("correlations", 1, 1)]
     model.network_.save(tmp_path)
     model.network_.report(tmp_path / "report.html")
 

@@ -1,7 +1,7 @@
 r"""`compare`: two networks side by side and, with their tables, a permutation test of their difference.
 
 Under the hypothesis that the rows of both tables come from one distribution, independently, they can be dealt out anew: both
-tables are fitted again after each deal, and
+tables are fitted again after each deal (whole groups are dealt out where rows belong together), and
 
 .. math:: p = \frac{1 + \#\{\text{deals with a statistic at least as large}\}}{1 + \#\{\text{deals}\}}
 
@@ -19,13 +19,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.engines.base import blocks_that_fit
 from gpmnet.errors import InputError, UnknownColumnError, quote, quote_all
 from gpmnet.estimator import GPM
-from gpmnet.fitting import fit_edges
+from gpmnet.fitting import fit_rows
+from gpmnet.memory import refusals_told, smaller_blocks
 from gpmnet.network.compare import Comparison, DifferenceTest, by_difference
 from gpmnet.network.compare import compare as side_by_side
+from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
 from gpmnet.table import MISSING, Table, load_table
+from gpmnet.table.dependence import Block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +48,7 @@ def compare(
     there: MarkovNetwork,
     *,
     tables: tuple[Any, Any] | None = None,
+    groups: str | Block | None = None,
     permutations: int = 99,
     seed: int = 0,
     progress: Progress = silent,
@@ -55,6 +60,9 @@ def compare(
     tables : pair of tables, optional
         What the networks were learned from, as `GPM.fit` takes them. Columns that both have and that both networks use are
         tested; the refits have the engine and the cutoff of the first network, and else the defaults.
+    groups : str or Block, optional
+        Which rows of both tables belong together, as `GPM.fit` takes it: a column, or blocks of a series. Whole groups are
+        dealt out then. A `Table` has said so when it was loaded.
     permutations : int
         How often the rows are dealt out anew; the smallest p-value is 1 / (permutations + 1).
     """
@@ -72,79 +80,120 @@ def compare(
     missing = here.facts.settings.get("missing", "error")
     if missing in MISSING and MISSING[str(missing)].filling is not None:
         raise InputError(f"a test needs complete rows; the network was learned with missing={quote(missing)}")
-    frames, kinds = _common(here, there, tables, missing if isinstance(missing, str) else "error")
-    test = difference_test(frames, kinds, model, permutations, seed, progress)
+    loaded, kinds = _common((here, there), tables, missing if isinstance(missing, str) else "error", groups)
+    frames = _frame(loaded[0], list(kinds)), _frame(loaded[1], list(kinds))
+    whole = _together(loaded, frames, kinds)
+    test = difference_test(whole, len(frames[0]), model, permutations, seed, progress)
     return replace(found, test=test)
 
 
 def difference_test(
-    frames: tuple[pd.DataFrame, pd.DataFrame],
-    kinds: Mapping[str, str],
+    table: Table,
+    n_here: int,
     model: GPM,
     permutations: int,
     seed: int,
     progress: Progress = silent,
 ) -> DifferenceTest:
-    """Return the permutation test of two tables with the same columns."""
+    """Return the permutation test of two tables, one under the other; the first has `n_here` rows.
+
+    Both are encoded once, together: ranks and levels are the same in every deal. Of more rows than the engine looks at, a
+    sample is dealt out.
+    """
+    plan = model.plan()
+    problem, _ = plan.problem(table)
+    unit, is_here = _units(problem.encoded.rows, n_here, problem.clusters)
+
+    def differences(chosen: NDArray[np.bool_]) -> dict[Edge, float]:
+        rows = chosen[unit]
+        parts = (fit_rows(plan, problem, np.flatnonzero(side)) for side in (rows, ~rows))
+        return {row.edge: abs(row.difference) for row in by_difference(side_by_side(*parts))}
+
+    blocks = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
+    rng = np.random.default_rng(seed)
+    with refusals_told(), limited_threads(plan.n_jobs), smaller_blocks(blocks):
+        observed = differences(is_here)
+        total = sum(observed.values())
+        n_larger, larger = 0, dict.fromkeys(observed, 0)
+        for at in range(permutations):
+            progress("permutations", at, permutations)
+            chosen = np.zeros(len(is_here), dtype=bool)
+            chosen[rng.permutation(len(is_here))[: np.count_nonzero(is_here)]] = True
+            drawn = differences(chosen)
+            n_larger += sum(drawn.values()) >= total - _ROUNDING
+            for edge, value in observed.items():
+                larger[edge] += drawn.get(edge, 0.0) >= value - _ROUNDING
+    progress("permutations", permutations, permutations)
+    p_values = {edge: (1 + count) / (1 + permutations) for edge, count in larger.items()}
+    what = "rows" if table.groups is None else "groups of rows"
+    return DifferenceTest(total, (1 + n_larger) / (1 + permutations), observed, p_values, permutations, what)
+
+
+def _units(
+    rows: NDArray[np.intp], n_here: int, clusters: NDArray[np.integer] | None
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return what is dealt out: the unit of each row, itself or its group, and which units are of the first table."""
+    number = rows if clusters is None else clusters
+    first, unit = np.unique(number, return_index=True, return_inverse=True)[1:]
+    return unit, rows[first] < n_here
+
+
+def _together(
+    tables: tuple[Table, Table], frames: tuple[pd.DataFrame, pd.DataFrame], kinds: Mapping[str, str]
+) -> Table:
+    """Return two tables one under the other; a group is of one of them, whatever groups of the other are called."""
     import pandas as pd
 
-    whole = pd.concat(frames, ignore_index=True)
-    n_here, n = len(frames[0]), len(whole)
-    plan = model.plan()
-
-    def fitted(rows: NDArray[np.intp]) -> MarkovNetwork:
-        part = whole.iloc[rows]
-        # A category that the other part has all rows of leaves a column of one value here.
-        used = {name: kind if part[name].nunique() > 1 else "ignored" for name, kind in kinds.items()}
-        return fit_edges(plan, load_table(part, kinds=used))
-
-    def differences(rows: NDArray[np.intp]) -> dict[Edge, float]:
-        found = side_by_side(fitted(rows[:n_here]), fitted(rows[n_here:]))
-        return {row.edge: abs(row.difference) for row in by_difference(found)}
-
-    observed = differences(np.arange(n))
-    total = sum(observed.values())
-    rng = np.random.default_rng(seed)
-    n_larger, larger = 0, dict.fromkeys(observed, 0)
-    for at in range(permutations):
-        progress("permutations", at, permutations, "")
-        drawn = differences(rng.permutation(n))
-        n_larger += sum(drawn.values()) >= total - _ROUNDING
-        for edge, value in observed.items():
-            larger[edge] += drawn.get(edge, 0.0) >= value - _ROUNDING
-    progress("permutations", permutations, permutations, "")
-    p_values = {edge: (1 + count) / (1 + permutations) for edge, count in larger.items()}
-    return DifferenceTest(total, (1 + n_larger) / (1 + permutations), observed, p_values, permutations)
+    here, there = (table.groups for table in tables)
+    if (here is None) != (there is None):
+        raise InputError(
+            "one table says which of its rows belong together, the other does not; a test needs both to"
+        )
+    codes = None
+    if here is not None and there is not None:
+        codes = np.r_[here.codes, there.codes + here.codes.max() + 1]
+    return load_table(pd.concat(frames, ignore_index=True), kinds=dict(kinds), groups=codes)
 
 
 def _common(
-    here: MarkovNetwork, there: MarkovNetwork, tables: tuple[Any, Any], missing: str
-) -> tuple[tuple[pd.DataFrame, pd.DataFrame], dict[str, str]]:
-    """Return both tables over the variables that both networks have, and the kinds of those."""
-    kinds_here = _kinds(here)
-    kinds_there = _kinds(there)
+    networks: tuple[MarkovNetwork, MarkovNetwork],
+    tables: tuple[Any, Any],
+    missing: str,
+    groups: str | Block | None,
+) -> tuple[tuple[Table, Table], dict[str, str]]:
+    """Return both tables, and the kinds of the variables that both networks have."""
+    kinds_here, kinds_there = (_kinds(network) for network in networks)
     kinds = {name: kind for name, kind in kinds_here.items() if kinds_there.get(name) == kind}
     unlike = [name for name, kind in kinds_here.items() if kinds_there.get(name, kind) != kind]
     if unlike:
         raise InputError(
             f"the networks take {quote_all(unlike)} for different kinds; a test needs both fitted with the same ones"
         )
-    loaded = []
-    for network, table in zip((here, there), tables, strict=True):
-        loaded.append(_frame(_loaded(table, _kinds(network), missing), list(kinds)))
+    here, there = (_loaded(table, own, missing, groups) for own, table in zip(networks, tables, strict=True))
     if len(kinds) < 2:
         raise InputError("the networks have fewer than two variables in common: there is nothing to compare")
-    return (loaded[0], loaded[1]), kinds
+    return (here, there), kinds
 
 
-def _loaded(table: Any, kinds: dict[str, str], missing: str) -> Table:
-    """Return a table with the variables of its network, or raise."""
+def _loaded(table: Any, network: MarkovNetwork, missing: str, groups: str | Block | None) -> Table:
+    """Return a table with the variables of its network and groups where that had some, or raise."""
+    kinds = _kinds(network)
     try:
-        read = table if isinstance(table, Table) else load_table(table, kinds=kinds, missing=missing)
+        read = (
+            table
+            if isinstance(table, Table)
+            else load_table(table, kinds=kinds, missing=missing, groups=groups)
+        )
     except UnknownColumnError as error:
         raise InputError(f"a table does not belong to its network: {error}") from error
     if lacking := [name for name in kinds if name not in read.names]:
         raise InputError(f"a table does not belong to its network: it has no column {quote_all(lacking)}")
+    said = network.facts.settings.get("groups")
+    if said is not None and read.groups is None:
+        raise InputError(
+            f"a network was learned from rows in groups, by {said}: say here too which belong together "
+            "(groups=, --groups, --block-rows)"
+        )
     return read
 
 

@@ -36,13 +36,13 @@ from gpmnet.parameters import (
     where_of,
 )
 from gpmnet.parts import Part, resolve
-from gpmnet.progress import Progress, silent
+from gpmnet.progress import Progress, Spoken, silent
 from gpmnet.scoring import held_out_gain
 from gpmnet.selection import Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
 _PAIRS = ("forbid", "require", "arrows")
-_PLACES = ("workers", "cluster", "keep")
+_PLACES = ("workers", "cluster", "keep", "verbose")
 _PARTS = ("energy", "objective", "penalty", "decide", "options")
 
 
@@ -108,6 +108,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Address of the scheduler of a Dask cluster that fits them instead, as in "tcp://10.0.0.1:8786".
     keep : path or None
         Folder where finished half-samples are kept: the same fit after a stop goes on from them.
+    verbose : bool
+        Whether `fit` says on stderr, phase by phase, what is done and how long the rest will take.
 
     Attributes
     ----------
@@ -183,6 +185,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         workers: int | None = None,
         cluster: str | None = None,
         keep: Any = None,
+        verbose: bool | int = False,
     ) -> None:
         self.engine = engine
         self.fdr = fdr
@@ -207,6 +210,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.workers = workers
         self.cluster = cluster
         self.keep = keep
+        self.verbose = verbose
 
     def fit(
         self,
@@ -228,7 +232,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         kinds : dict, optional
             Kinds of columns that overrule the inferred ones.
         progress : callable, optional
-            Called with (phase, done, total, note); see `gpmnet.progress.Progress`. An error that it raises ends the fit.
+            Called in place of `verbose` with (phase, done, total, note); see `gpmnet.progress.Progress`. An error that it
+            raises ends the fit.
         origin : Origin, optional
             Where the table comes from, for the network's facts.
         on_edges : callable, optional
@@ -247,18 +252,15 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise InputError("kinds are decided when a Table is loaded; give them to load_table")
         if isinstance(X, Table) and self.groups is not None:
             raise InputError("groups are said when a Table is loaded; give them to load_table")
+        progress = progress or (Spoken() if self.verbose else silent)
         if not isinstance(X, Table):
+            progress("read", 0, 1)
             X = load_table(X, kinds=kinds, missing=self.missing, groups=self.groups)
+            progress("read", 1, 1)
         table: Table = X
         shelf = shelf_of(resume)
         outcome = fit_table(
-            plan,
-            table,
-            begun=begun,
-            origin=origin,
-            progress=progress or silent,
-            on_edges=on_edges,
-            shelf=shelf,
+            plan, table, begun=begun, origin=origin, progress=progress, on_edges=on_edges, shelf=shelf
         )
         # Only now: a fit that fails leaves what the one before has learned.
         self._store(
@@ -272,12 +274,10 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         )
         if shelf is not None and shelf is not resume:
             shelf.remove()
-        if outcome.cautions:
-            warnings.warn("; ".join(outcome.cautions), ConvergenceWarning, stacklevel=2)
-        if outcome.hidden:
-            warnings.warn(outcome.hidden, CollinearWarning, stacklevel=2)
-        if outcome.untested:
-            warnings.warn(outcome.untested, GapWarning, stacklevel=2)
+        said = "; ".join(outcome.cautions), outcome.hidden, outcome.untested
+        for text, kind in zip(said, (ConvergenceWarning, CollinearWarning, GapWarning), strict=True):
+            if text:
+                warnings.warn(text, kind, stacklevel=2)
         return self
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -372,7 +372,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def _settings(self, engine: Engine) -> dict[str, Any]:
         """Return what repeats the fit: the parameters, and the parts as the engine has them."""
         # Groups may be as many values as rows, and the table says in words what they are; where half-samples are fitted
-        # changes nothing in the answer.
+        # and what is said meanwhile changes nothing in the answer.
         left_out = (*_PARTS, *_PLACES, "groups")
         plain = {k: v for k, v in self.get_params(deep=False).items() if k not in left_out}
         return plain | (engine.get_params(deep=False) if isinstance(self.engine, str) else {})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any
@@ -19,7 +20,7 @@ from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines.base import Engine, Found, Problem, blocks_that_fit, check_gaps, looked_at
 from gpmnet.engines.decide import cautions_of, decide
 from gpmnet.engines.pooled import pooled
-from gpmnet.engines.resampled import Asked, check_halves, frequencies
+from gpmnet.engines.resampled import Asked, check_halves, frequencies, part_of
 from gpmnet.errors import InputError, OutOfMemoryError, quote
 from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
@@ -30,7 +31,7 @@ from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
-from gpmnet.network.pairs import RESAMPLED
+from gpmnet.network.pairs import RESAMPLED, Pairs
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.network.relations import relation_note
 from gpmnet.network.resampling import Resampling
@@ -187,7 +188,8 @@ def fit_table(
     fit = _Fit(table, begun, origin, progress, on_edges, shelf)
     halvings = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
     while True:
-        found = fit(plan, halvings)
+        with told_what_is_kept(shelf):
+            found = fit(plan, halvings)
         if found is not None:
             return found
         if halvings + _MORE_HALVINGS <= MOST_HALVINGS:
@@ -201,17 +203,30 @@ def fit_table(
             fit.said = ("the GPU had too little memory, in small blocks too: computed on the CPU",)
 
 
-def fit_edges(plan: Plan, table: Table) -> MarkovNetwork:
-    """Return the network of a table without Omega, shapes and joint findings, which take longer than the edges."""
-    with (
-        limited_threads(plan.n_jobs),
-        smaller_blocks(blocks_that_fit(plan.engine, table, plan.device, plan.memory)),
-    ):
-        problem, _ = plan.problem(table)
-        found = plan.engine.fit(problem)
-        chosen = decide(found, problem, plan.cutoff)
-        said = plan.cutoff if plan.engine.own_rule is None else None
-        return edges_alone(table, found, chosen, said, plan.facts(table, None))
+@contextmanager
+def told_what_is_kept(shelf: Shelf | None) -> Iterator[None]:
+    """Add to a KeyboardInterrupt what is left of the fit that it stops."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if shelf is None:
+            said = "nothing of the fit is kept; with resume=FOLDER the same fit would go on from what was finished"
+        elif shelf.has_files:
+            said = "what the fit has finished is kept: the same fit with the same resume= goes on from there"
+        else:
+            said = "the fit had not finished anything yet that could be kept"
+        stop.add_note(said)
+        raise
+
+
+def fit_rows(plan: Plan, problem: Problem, rows: NDArray[np.intp]) -> MarkovNetwork:
+    """Return the strengths and signs of the pairs of some rows of an encoded table, and which are edges; nothing else."""
+    part, at = part_of(problem, rows, problem.seed)
+    found = plan.engine.fit(part)
+    chosen = decide(found, part, plan.cutoff)
+    ends = at[found.first], at[found.second]
+    pairs = Pairs.of(*ends, chosen.is_edge, strength=found.strength, sign=found.sign)
+    return MarkovNetwork(problem.encoded.names, pairs)
 
 
 @dataclass
@@ -249,6 +264,7 @@ class _Fit:
 
     def _outcome(self, plan: Plan, halvings: int) -> Outcome:
         engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
+        self.progress("encode", 0, 1)
         draws = complete_tables(table, plan.seed, self.progress)
         problems, skipped = zip(*(plan.problem(draw, self.progress) for draw in draws), strict=True)
         if self.shelf is not None:
@@ -257,6 +273,7 @@ class _Fit:
             pairs = zip(problems, sections, strict=True)
             problems = tuple(replace(one, shelf=section) for one, section in pairs)
         problem = problems[0]
+        self.progress("encode", 1, 1)
         facts = plan.facts(table, self.origin)
         clock.append(time.perf_counter())
         found = pooled([engine.fit(one) for one in problems], table)

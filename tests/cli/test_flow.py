@@ -91,7 +91,10 @@ def test_two_folders_are_compared(folder, table, gpmnet, tmp_path):
     tables = ["--table-a", table, "--table-b", table, "--permutations", "2"]
     code, said, _ = gpmnet("compare", out, out, *tables, "--json")
     found = json.loads(said)
-    assert found["test"] == {"total": 0.0, "p_value": 1.0, "permutations": 2}
+    assert found["test"] == {"total": pytest.approx(0, abs=1e-12), "p_value": 1.0, "permutations": 2}
+    code, _, error = gpmnet("compare", out, out, *tables, "--groups", "nobody")
+    assert (code, error.count("\n")) == (2, 1)
+    assert "groups names the column 'nobody'" in error
     assert found["edges"][0]["p_value"] == 1.0
     code, _, error = gpmnet("compare", out, out, "--table-a", table)
     assert code == 2

@@ -105,7 +105,8 @@ def search(
             while state.take_best(phase()):
                 changed = changed or number > 0
                 n_steps += 1
-                progress("search", n_steps, 2 * n_steps)
+                progress("search", n_steps, 0)  # how many will help is not known
+    progress("search", n_steps, n_steps)
     certain = known.arrows(state.dag | state.dag.T)
     return Discovery(CPDAG.from_dag(state.dag, names, certain), len(state.score.known))
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpmnet.cli.fit import progress_bar, read_pairs, read_tiers
+from gpmnet.cli.bar import progress_bar
+from gpmnet.cli.fit import read_pairs, read_tiers
 from gpmnet.cli.options import RawCsv, Reading, TablePath, reads_table
 from gpmnet.errors import InputError, UnknownColumnError, quote, quote_all
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpmnet.cli.options import AsJson
-from gpmnet.errors import InputError
+from gpmnet.cli.stop import keeps
+from gpmnet.errors import InputError, quote
 
 if TYPE_CHECKING:
     from gpmnet.network.compare import Comparison
@@ -26,6 +27,15 @@ def compare(
         typer.Option(metavar="TABLE", help="The table of A: with that of B the difference is tested."),
     ] = None,
     table_b: Annotated[Path | None, typer.Option(metavar="TABLE", help="The table of B.")] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="A column of both tables: rows with the same value belong together."
+        ),
+    ] = None,
+    block_rows: Annotated[
+        int | None, typer.Option(help="For series: blocks of this many consecutive rows belong together.")
+    ] = None,
     permutations: Annotated[
         int, typer.Option(help="Deals of the rows between the tables; each fits both again.")
     ] = 99,
@@ -36,23 +46,29 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two networks: edges of both or one, differences of strength, and whether they could be chance."""
-    from gpmnet.cli.fit import progress_bar
+    from gpmnet.cli.bar import progress_bar
     from gpmnet.comparing import compare as compare_networks
     from gpmnet.network import MarkovNetwork
+    from gpmnet.table.dependence import Block
 
     if (table_a is None) != (table_b is None):
         raise InputError("a test needs both tables: give --table-a and --table-b, or neither")
+    if groups is not None and block_rows is not None:
+        raise InputError("--groups and --block-rows both say which rows belong together; give one of them")
     if permutations < 1:
         raise InputError(f"--permutations must be at least 1; got {permutations}")
     networks = MarkovNetwork.load(first), MarkovNetwork.load(second)
     tables = None if table_a is None or table_b is None else (table_a, table_b)
+    together = groups if block_rows is None else Block(block_rows)
+    keeps("a test is not kept: nothing was written")
     with progress_bar() as progress:
         found = compare_networks(
-            *networks, tables=tables, permutations=permutations, seed=seed, progress=progress
+            *networks, tables=tables, groups=together, permutations=permutations, seed=seed, progress=progress
         )
     names = str(first), str(second)
     if out is not None:
         found.report(out, names)
+        keeps(f"{quote(out, 200)} is complete")
     if as_json:
         typer.echo(json.dumps({"here": names[0], "there": names[1], **found.to_dict()}, indent=1))
         return

@@ -8,22 +8,20 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gpmnet.cli.bar import progress_bar
 from gpmnet.cli.options import AsJson, OpenReport, Quiet, RawCsv, Reading, TablePath, Title, reads_table
 from gpmnet.cli.report import open_page
-from gpmnet.cli.stop import check_stop, keeps, keeps_also
+from gpmnet.cli.stop import keeps, keeps_also
 from gpmnet.errors import CollinearWarning, GapWarning, InputError, quote
 
 if TYPE_CHECKING:
     from gpmnet.network import MarkovNetwork
-    from gpmnet.progress import Progress
     from gpmnet.table import Block, Table
 
 FILES = ("edges.csv", "network.graphml", "network.json", "omega.safetensors", "report.html", "run.json")
@@ -181,7 +179,10 @@ def fit(
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
     together = groups if block_rows is None else Block(block_rows)
-    loaded = _load(table, settings, reading, together)
+    with progress_bar(quiet) as progress:
+        progress("read", 0, 1)
+        loaded = _load(table, settings, reading, together)
+        progress("read", 1, 1)
     results = Results(with_report, open_report, raw_csv, title, quiet, as_json)
     run(loaded, out, settings, str(table), results, resume)
 
@@ -296,8 +297,9 @@ def run(
                 if shelf.has_files:
                     keeps_also("the same command with --resume goes on from there")
                 raise
-        network = model.network_
-        write(network, results.with_report)
+            network = model.network_
+            progress("write", 0, 1)
+            write(network, results.with_report)
         shelf.remove()
         if settings.get("keep") is not None:
             forget(settings["keep"])
@@ -372,24 +374,3 @@ def read_rows(path: Path) -> list[list[str]]:
             return [row for row in csv.reader(file) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{quote(path)} cannot be read: {error}") from error
-
-
-@contextmanager
-def progress_bar(quiet: bool = False) -> Iterator[Progress]:
-    """Show phase, share done and time left on stderr while the body runs; nothing if quiet, or where it is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        tasks: dict[str, Any] = {}
-
-        def update(phase: str, done: int, total: int, note: str = "") -> None:
-            check_stop()
-            if phase not in tasks:
-                tasks[phase] = bar.add_task(phase, total=total)
-            text = f"{phase} ({note})" if note else phase
-            bar.update(tasks[phase], completed=done, total=total, description=text)
-
-        yield update

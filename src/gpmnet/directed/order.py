@@ -93,7 +93,8 @@ class Watch:
             self.shelf.keep_state(f"{self._name} under way", _tensors(state))
 
     def ended(self, state: _Moves) -> None:
-        """Keep where the moves ended."""
+        """Say that they ended, and keep where."""
+        self.progress("search", len(state.order), len(state.order), f"{self.note}, pass {state.sweeps}")
         self.shelf.keep(self._name, _tensors(state))
 
     @property

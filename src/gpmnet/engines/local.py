@@ -142,7 +142,8 @@ class LocalFound(Found):
     def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
         """Return Omega and surfaces from node models of the graph of the edges; see `Description`."""
         surfaces = SurfaceCollector(np.stack([self.first[shown], self.second[shown]], axis=1))
-        found = edge_omegas(self.fitter, self._neighbors(is_edge), surfaces, self.problem.shelf)
+        watched = self.problem.shelf, self.problem.progress
+        found = edge_omegas(self.fitter, self._neighbors(is_edge), surfaces, *watched)
         omega = np.full(len(self.first), np.nan)
         for at in np.flatnonzero(is_edge):
             omega[at] = found.of(int(self.first[at]), int(self.second[at]))
@@ -174,6 +175,8 @@ class LocalFound(Found):
             test = partial(_joint_test, rule, variable, group)
             said = self.problem.shelf.kept_data(f"joint {done}", test)
             tests.append(JointTest(**(said | {"rivals": tuple(said["rivals"])})))
+        if tests:
+            self.problem.progress("groups", len(tests), len(tests))
         return Joint(groups, tuple(tests), sum(d - len(group) for group in groups))
 
     def determined(self, is_edge: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:

@@ -122,18 +122,9 @@ def half_edges(asked: Asked, number: int) -> Arrays:
     """
     problem = asked.problem
     rows = half_sample(problem.n, number, problem.seed)
-    encoded, at = varying(problem.encoded.take(rows))
     own_seed = int(np.random.default_rng([problem.seed, number]).integers(2**31))
-    half = replace(
-        problem,
-        encoded=encoded,
-        forbidden=_among(problem.forbidden, at, problem.d),
-        required=_among(problem.required, at, problem.d),
-        arrows=_among(problem.arrows, at, problem.d),
-        tiers=None if problem.tiers is None else tuple(problem.tiers[k] for k in at.tolist()),
-        seed=own_seed,
-        progress=silent,
-    )
+    half, at = part_of(problem, rows, own_seed)
+    encoded = half.encoded
     with refusals_told():
         found = asked.engine.fit(half)
         is_edge = decide(found, half, asked.cutoff).is_edge
@@ -144,6 +135,23 @@ def half_edges(asked: Asked, number: int) -> Arrays:
         for k, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
             way[k] = code.get(directions.direction(encoded.names[a], encoded.names[b]), 0)
     return {"ends": np.stack([at[first], at[second]], axis=1).astype(np.int64), "way": way}
+
+
+def part_of(problem: Problem, rows: NDArray[np.intp], seed: int) -> tuple[Problem, NDArray[np.intp]]:
+    """Return the problem of some rows, by their increasing positions, over what varies in them; and where that was."""
+    encoded, at = varying(problem.encoded.take(rows))
+    part = replace(
+        problem,
+        encoded=encoded,
+        forbidden=_among(problem.forbidden, at, problem.d),
+        required=_among(problem.required, at, problem.d),
+        arrows=_among(problem.arrows, at, problem.d),
+        tiers=None if problem.tiers is None else tuple(problem.tiers[k] for k in at.tolist()),
+        clusters=None if problem.clusters is None else problem.clusters[rows],
+        seed=seed,
+        progress=silent,
+    )
+    return part, at
 
 
 def _among(pairs: NDArray[np.intp], at: NDArray[np.intp], d: int) -> NDArray[np.intp]:

@@ -31,10 +31,12 @@ class DifferenceTest:
         Sum of the absolute differences (see `difference`) over the edges of either network, of fits to the variables that
         both tables have.
     p_value : float
-        Share of the deals of the rows, this one included, with a total at least as large.
+        Share of the deals, this one included, with a total at least as large.
     differences, p_values : mapping
         Edge -> its own difference and p-value, not corrected for the number of edges.
     permutations : int
+    dealt : str
+        What was dealt out: "rows", or "groups of rows".
     """
 
     total: float
@@ -42,6 +44,7 @@ class DifferenceTest:
     differences: Mapping[Edge, float]
     p_values: Mapping[Edge, float]
     permutations: int
+    dealt: str = "rows"
 
     def __post_init__(self) -> None:
         for name in ("differences", "p_values"):
@@ -52,7 +55,7 @@ class DifferenceTest:
         """The result in one sentence."""
         return (
             f"the strengths differ by {self.total:.2f} in all: p = {self.p_value:.3g} "
-            f"by {counted(self.permutations, 'permutation')} of the rows between the tables"
+            f"by {counted(self.permutations, 'permutation')} of the {self.dealt} between the tables"
         )
 
 

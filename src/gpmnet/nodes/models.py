@@ -35,6 +35,7 @@ from gpmnet.nodes.discrete import LOSSES, LogitData, LogitSettings, fit_logits
 from gpmnet.nodes.joint import JointDirections
 from gpmnet.nodes.neighbor_basis import NeighborBasis, member_width
 from gpmnet.parts import Part
+from gpmnet.progress import Progress, silent
 
 BUDGET = 1 << 24
 """Values that the designs of one batch may hold."""
@@ -256,7 +257,11 @@ class Reader(ABC):
 
 
 def edge_omegas(
-    fitter: NodeFitter, neighbors: list[list[int]], reader: Reader | None = None, shelf: Shelf | None = None
+    fitter: NodeFitter,
+    neighbors: list[list[int]],
+    reader: Reader | None = None,
+    shelf: Shelf | None = None,
+    progress: Progress = silent,
 ) -> EdgeOmegas:
     """Return Omega squared of each directed pair (node, neighbor), and of each continuous node with itself.
 
@@ -268,6 +273,8 @@ def edge_omegas(
         For other uses of the same fits.
     shelf : Shelf, optional
         Where what every batch said is kept.
+    progress : Progress
+        Told of the nodes whose models are there.
     """
     features = fitter.features
     squared: dict[tuple[int, int], float] = {}
@@ -275,7 +282,10 @@ def edge_omegas(
     own[features.levels.cpu() == 0] = 1.0  # alone, a normal score has log density -z^2/2
     stopped: list[int] = []
     shelf = Shelf() if shelf is None else shelf
+    done, total = 0, sum(1 for members in neighbors if members)
     for at, (nodes, around) in enumerate(fitter.batches(dict(enumerate(neighbors)))):
+        progress("Omega", done, total)
+        done += len(nodes)
         said = shelf.kept(f"node models {at}", partial(_said, fitter, nodes, around, reader))
         if reader is not None:
             reader.add(nodes, around, said)
@@ -284,6 +294,8 @@ def edge_omegas(
         rows = zip(nodes.tolist(), around.tolist(), said["squared"].tolist(), strict=True)
         for node, members, row in rows:
             squared |= {(node, j): value for j, value in zip(members, row, strict=True)}
+    if total:
+        progress("Omega", total, total)
     return EdgeOmegas(squared, own, sorted(stopped))
 
 

@@ -190,7 +190,9 @@ class _Search:
                 setattr(self, name, value.to(self.nodes.device))
         while self.turn < _PASSES and len(self.begun):
             self.forward()
+            n = len(self.begun)
             self.begun = self.active = self.backward(self.begun)
+            self.watch.tell(n, n)
             self.is_full[self.begun] &= self.turn + 1 == _PASSES  # what is searched again may find room
             self.turn += 1
 

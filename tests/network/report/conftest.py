@@ -78,7 +78,7 @@ class Page:
         done = lambda: [  # noqa: E731
             path
             for path in set(self.downloads.iterdir()) - before
-            if path.suffix in (".csv", ".graphml", ".png", ".svg")
+            if path.suffix in (".csv", ".graphml", ".pdf", ".png", ".svg")
         ]
         return self.wait(done)[0].read_bytes()
 

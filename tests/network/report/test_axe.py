@@ -3,7 +3,10 @@
 import importlib.util
 from pathlib import Path
 
+import networkx as nx
 import pytest
+
+from gpmnet.network import MarkovNetwork
 
 _SPEC = importlib.util.find_spec("axe_core_python")
 pytestmark = pytest.mark.skipif(_SPEC is None, reason="axe-core-python is not installed")
@@ -16,16 +19,35 @@ axe.run(document, {resultTypes: ['violations']}).then(
 """
 
 
+def violations(page):
+    source = (Path(_SPEC.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
+    page.js(source + "; window.axe = axe;")
+    page.driver.set_script_timeout(120)
+    found = page.driver.execute_async_script(_RUN)
+    return [rule for rule in found if rule[1] in ("moderate", "serious", "critical")]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("chosen", ["null", "gpm.nodes[0]", "gpm.pairs[0]"])
 def test_axe_finds_nothing_serious(page, theme, chosen):
-    source = (Path(_SPEC.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
     if theme == "dark":
         page.at("theme").click()
     page.js(
         f"document.querySelectorAll('details').forEach((part) => (part.open = true)); gpm.choose({chosen})"
     )
-    page.js(source + "; window.axe = axe;")
-    page.driver.set_script_timeout(120)
-    found = page.driver.execute_async_script(_RUN)
-    assert [rule for rule in found if rule[1] in ("moderate", "serious", "critical")] == []
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_where_communities_are_shown(browser, theme, tmp_path):
+    graph = nx.random_partition_graph([120, 120, 80], 0.05, 0.0005, seed=1)
+    adjacency = nx.to_numpy_array(graph) > 0
+    names = [f"variable {k}" for k in range(len(graph))]
+    browser.open(
+        MarkovNetwork.from_adjacency(names, adjacency, adjacency * 0.5).report(tmp_path / "large.html")
+    )
+    if theme == "dark":
+        browser.at("theme").click()
+    for view in ("gpm.open([])", "gpm.open([0])"):
+        browser.js(view)
+        assert violations(browser) == []

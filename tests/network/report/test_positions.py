@@ -1,7 +1,10 @@
+from itertools import combinations
+
 import networkx as nx
 import numpy as np
 import pytest
 
+from gpmnet.network.report.apart import layout_apart, pushed_apart
 from gpmnet.network.report.positions import layout, least_stress
 
 
@@ -75,3 +78,46 @@ def test_strong_pairs_stand_close_and_communities_apart_in_a_complete_graph():
 def test_weights_without_any_weight_are_as_none():
     first, second = np.array([0, 1]), np.array([1, 2])
     np.testing.assert_array_equal(layout(3, first, second, np.zeros(2)), layout(3, first, second))
+
+
+def circles(where, group):
+    """Return the centre and radius of the circle around the box of each group."""
+    found = []
+    for label in np.unique(group):
+        own = where[group == label]
+        centre = (own.min(axis=0) + own.max(axis=0)) / 2
+        found.append((centre, np.linalg.norm(own - centre, axis=1).max()))
+    return found
+
+
+@pytest.mark.parametrize("between", [0.0, 0.002, 0.05])
+def test_communities_of_a_large_network_stand_in_discs_that_do_not_meet(between):
+    sizes = [60, 40, 25, 3, 2, 2]
+    graph = nx.random_partition_graph(sizes, 0.6, between, seed=4)
+    graph.add_nodes_from(range(len(graph), len(graph) + 9))
+    group = np.r_[np.repeat(np.arange(6), sizes), 6 + np.arange(9)]
+    ends = np.array(sorted(graph.edges), dtype=np.intp)
+    where = layout_apart(group, ends[:, 0], ends[:, 1], np.ones(len(ends)))
+    joined = np.isin(np.arange(len(graph)), ends)
+    found = circles(where[joined], group[joined])
+    for (one, r), (other, s) in combinations(found, 2):
+        assert np.linalg.norm(one - other) > r + s
+    alone = where[~joined]
+    assert len(np.unique(alone.round(6), axis=0)) == len(alone) >= 9
+    assert alone[:, 1].min() > where[joined, 1].max()
+
+
+def test_communities_that_heavy_edges_join_are_close():
+    group = np.repeat(np.arange(3), 20)
+    first = np.r_[np.arange(60)[np.arange(60) % 20 != 19], 5, 25]
+    second = np.r_[np.arange(60)[np.arange(60) % 20 != 19] + 1, 25, 45]
+    where = layout_apart(group, first, second, np.r_[np.ones(57), 9.0, 1.0])
+    (a, _), (b, _), (c, _) = circles(where, group)
+    assert np.linalg.norm(a - b) < np.linalg.norm(b - c)
+
+
+def test_pushing_changes_nothing_where_discs_do_not_meet():
+    centre = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 5.0]])
+    np.testing.assert_array_equal(pushed_apart(centre, np.array([1.0, 2.0, 1.0])), centre)
+    same = pushed_apart(np.array([[0.0, 0.0], [1e-3, 0.0]]), np.array([1.0, 1.0]))
+    assert np.linalg.norm(same[0] - same[1]) >= 2 - 1e-6

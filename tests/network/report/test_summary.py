@@ -269,3 +269,12 @@ def test_directions_are_said(directed):
     assert "<td>co-parents</td><td></td><td>12</td>" in notebook
     assert "<th>q</th>" not in notebook
     assert not summarise(replace(directed, directions=None))["causal"]
+
+
+def test_communities_are_those_of_the_network(described):
+    whole = summarise(described)["nodes"]
+    found = [
+        tuple(name for name, own in zip(whole["name"], whole["community"], strict=True) if own == at)
+        for at in sorted(set(whole["community"]))
+    ]
+    assert found == list(described.communities())

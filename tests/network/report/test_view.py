@@ -62,8 +62,16 @@ def test_on_paper_everything_is_unfolded_and_light(page, network):
         cut = "return [...document.querySelectorAll('.scroll')].some((part) => part.scrollHeight > part.clientHeight + 2)"
         assert not page.js(cut)
         assert not page.at("save-csv").is_displayed()
+        assert page.js("return document.querySelectorAll('svg.paper > line').length") == network.n_edges
+        left, right, wide = page.js(
+            "const {left, right} = document.querySelector('svg.paper').getBoundingClientRect();"
+            "return [left, right, innerWidth]"
+        )
+        assert 0 <= left < 0.8 * right < right <= wide
+        assert not page.at("graph").is_displayed()
         page.js("window.dispatchEvent(new Event('afterprint'))")
         assert page.js("return document.documentElement.dataset.theme") == "dark"
+        assert page.js("return document.querySelectorAll('svg.paper').length") == 0
     finally:
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
@@ -152,3 +160,18 @@ def test_a_notebook_shows_a_network_that_can_be_asked(browser, hostile, shaped, 
 
 def test_a_notebook_shows_a_network_without_edges(shaped):
     assert "<iframe" not in shaped.filter(strength=0.99)._repr_html_()
+
+
+def test_numbers_on_axes_are_as_they_were_given(browser, shaped, tmp_path):
+    values = np.array([-3.47231, -0.78495, 0.0, 0.098841, 1.0, 2.0029, 1234.5678, 9876.54, 9999.4])
+    powers = values * 1e4
+    for number, points in enumerate((values, powers)):
+        labels = [f"{value:.4g}" for value in points.tolist()]
+        axis = Axis(points.tolist(), labels)
+        shapes = Shapes({**shaped.shapes.axes, 1: axis}, shaped.shapes.pair, shaped.shapes.values)
+        browser.open(replace(shaped, shapes=shapes).report(tmp_path / f"axis{number}.html"))
+        assert browser.js("return gpm.shape(gpm.pairs[0]).y.labels") == labels
+        sent = browser.js(
+            "return JSON.parse(document.getElementById('report-data').textContent).shapes.axes['1']"
+        )
+        assert ("labels" in sent) == (number == 1)

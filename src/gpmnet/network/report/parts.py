@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpmnet.network.centrality import sums_at_nodes
 from gpmnet.network.queries import communities
+from gpmnet.network.report.apart import layout_apart
 from gpmnet.network.report.columns import column_notes, extent
 from gpmnet.network.report.positions import layout
 from gpmnet.network.report.words import finding, label, listing
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
     from gpmnet.table import Column
 
 KINDS = ("continuous", "ordinal", "discrete", "unknown")
+MOST_AT_ONCE = 300
+"""Networks of more variables open on their communities."""
 MOST_EDGES = 2000
 MOST_NEAR = 1000
-MOST_NODES = 2000
+MOST_NODES = 3000
 """Networks of at most this many variables show all of them; larger ones those of the pairs shown."""
 MOST_CELLS = 1_200_000
 """Grid points of all shapes together; the strongest pairs get theirs."""
@@ -78,11 +81,11 @@ def node_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
     edge = pairs.is_edge[shown.pairs]
     first, second = first[edge], second[edge]
     weight = weight_of(network)[shown.pairs][edge]
-    where = layout(len(shown.nodes), first, second, weight)
-    group = np.zeros(len(shown.nodes), dtype=np.intp)
-    joined = list(zip(first.tolist(), second.tolist(), strict=True))
-    for number, members in enumerate(communities(len(shown.nodes), joined, weight.tolist())):
-        group[list(members)] = number
+    group = _groups(network, shown)
+    if len(shown.nodes) > MOST_AT_ONCE:
+        where = layout_apart(group, first, second, weight)
+    else:
+        where = layout(len(shown.nodes), first, second, weight)
     names = [network.names[at] for at in shown.nodes]
     sums = _sums(network, shown, group)
     known = {column.name: column for column in network.facts.schema or ()}
@@ -100,6 +103,18 @@ def node_data(network: MarkovNetwork, shown: Shown) -> dict[str, Any]:
         "range": [extent(column) if column else "" for column in columns],
         "notes": [short(_notes(network, name, known.get(name)), 300) for name in names],
     }
+
+
+def _groups(network: MarkovNetwork, shown: Shown) -> NDArray[np.intp]:
+    """Return the community of each node; where all edges are shown, those of `MarkovNetwork.communities`."""
+    # In the order of the network's pairs, on which ties between communities depend.
+    edges = network.pairs.take(np.sort(shown.pairs[network.pairs.is_edge[shown.pairs]]))
+    ends = (np.searchsorted(shown.nodes, side).tolist() for side in (edges.first, edges.second))
+    group = np.zeros(len(shown.nodes), dtype=np.intp)
+    found = communities(len(shown.nodes), list(zip(*ends, strict=True)), edges.strength.tolist())
+    for number, members in enumerate(found):
+        group[list(members)] = number
+    return group
 
 
 def _sums(network: MarkovNetwork, shown: Shown, group: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
@@ -237,7 +252,14 @@ def quantised(grid: NDArray[np.floating[Any]]) -> dict[str, Any]:
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
-    values = [float(f"{value:.9g}") for value in axis.values]
+    values = [float(f"{value:.6g}") for value in axis.values]
+    # What the page can write itself; powers of ten look different there.
+    if (
+        values
+        and [f"{value:.4g}" for value in values] == list(axis.labels)
+        and "e" not in "".join(axis.labels)
+    ):
+        return {"values": values}
     return {"values": values, "labels": [label[:MOST_TEXT] for label in axis.labels]}
 
 

@@ -18,6 +18,8 @@ SHORTEST, LONGEST = 0.6, 3.0
 """Of an edge."""
 ASPECT = 1.45
 """Width over height that the whole picture aims at."""
+GAP = 1.2
+"""Between components."""
 
 
 def layout(
@@ -50,11 +52,11 @@ def layout(
             boxes.append(members)
             continue
         steps = shortest_path(graph[members][:, members], directed=False)
-        where[members] = _wide(least_stress(steps, rng))
+        where[members] = wide(least_stress(steps, rng))
         boxes.append(members)
     alone = np.flatnonzero(size[label] == 1) if n else np.zeros(0, dtype=np.intp)
-    bottom, width = _shelves(where, boxes)
-    _rows(where, alone, bottom, width)
+    bottom, width = on_shelves(where, boxes, [where[box].max(axis=0) + GAP for box in boxes])
+    rows_under(where, alone, bottom, width)
     return where
 
 
@@ -125,7 +127,7 @@ def _settle(
         where += 2 * total / np.maximum(shares, 1)
 
 
-def _wide(where: Points) -> Points:
+def wide(where: Points) -> Points:
     """Turn the longest direction of a component to the horizontal, and its corner to the origin."""
     centred = where - where.mean(axis=0)
     turned = centred @ np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
@@ -133,9 +135,8 @@ def _wide(where: Points) -> Points:
     return placed
 
 
-def _shelves(where: Points, boxes: list[Ends]) -> tuple[float, float]:
-    """Put the components on shelves; return the height they fill and their width."""
-    sizes = [where[box].max(axis=0) + 1.2 for box in boxes]
+def on_shelves(where: Points, boxes: list[Ends], sizes: list[Points]) -> tuple[float, float]:
+    """Put components, each with its corner at the origin, on shelves; return the height they fill and their width."""
     area = sum(float(w * h) for w, h in sizes)
     width = max([math.sqrt(area * ASPECT), *(float(w) for w, _ in sizes)], default=0.0)
     left = top = tall = reach = 0.0
@@ -144,11 +145,11 @@ def _shelves(where: Points, boxes: list[Ends]) -> tuple[float, float]:
             left, top, tall = 0.0, top + tall, 0.0
         where[box] += [left, top]
         left, tall = left + w, max(tall, float(h))
-        reach = max(reach, left - 1.2)
+        reach = max(reach, left - GAP)
     return top + tall, reach
 
 
-def _rows(where: Points, alone: Ends, top: float, width: float) -> None:
+def rows_under(where: Points, alone: Ends, top: float, width: float) -> None:
     """Put the nodes without an edge in rows under the components."""
     spacing = 0.9
     columns = max(int(width / spacing) + 1, math.ceil(math.sqrt(len(alone) * ASPECT)), 1)

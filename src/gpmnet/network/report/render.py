@@ -21,6 +21,7 @@ STYLES = ("base.css", "headline.css", "network.css", "tables.css", "print.css")
 SCRIPTS = (
     "base.js",
     "model.js",
+    "groups.js",
     "state.js",
     "figures.js",
     "graph.js",
@@ -29,6 +30,7 @@ SCRIPTS = (
     "tables.js",
     "matrix.js",
     "picture.js",
+    "pdf.js",
     "download.js",
     "address.js",
     "controls.js",

@@ -15,6 +15,7 @@ from gpmnet.network.joint import joint_notes
 from gpmnet.network.report.columns import twin_note
 from gpmnet.network.report.parts import (
     KINDS,
+    MOST_AT_ONCE,
     MOST_IN_MATRIX,
     Shown,
     choose,
@@ -69,6 +70,7 @@ def summarise(network: MarkovNetwork, title: str = "") -> dict[str, Any]:
         "n_rows": network.n_rows,
         "n_edges": network.n_edges,
         "n_names": len(network.names),
+        "most_at_once": MOST_AT_ONCE,
         "nodes": nodes,
         "pairs": pairs,
         "shapes": shape_data(network, shown),
@@ -200,10 +202,14 @@ def _part_in_words(network: MarkovNetwork, shown: Shown) -> str:
         return ""
     n_edges = int(np.count_nonzero(network.pairs.is_edge[shown.pairs]))
     least = float(weight_of(network)[shown.pairs][:n_edges].min(initial=np.inf))
+    n_nodes = (
+        f"all {len(shown.nodes):,}" if len(shown.nodes) == len(network.names) else f"{len(shown.nodes):,} of"
+    )
+    of_all = "variables" if n_nodes.startswith("all") else counted(len(network.names), "variable")
     return (
         f"The network is too large for one page: it shows the {n_edges:,} strongest of "
         f"{counted(network.n_edges, 'edge')} (strength {number(least)} and more) and "
-        f"{len(shown.nodes):,} of {counted(len(network.names), 'variable')}. edges.csv lists every edge."
+        f"{n_nodes} {of_all}. edges.csv lists every edge."
     )
 
 

@@ -134,13 +134,20 @@
   // What the marks in the picture mean: an icon of 20 x 12 pixels and a word each.
   gpm.legend = () => {
     const entry = (icon, words) => ({ icon, words });
+    const grey = gpm.colour("no-sign");
+    if (gpm.isOverview()) {
+      return [
+        entry(mark(NODE_MARKS.continuous(grey)), "a community, the larger the more variables"),
+        entry(lineMark(grey), "edges between two, the wider the more and the stronger"),
+      ];
+    }
     const nodes =
       gpm.state.colour === "kind"
         ? gpm.kinds.map((kind) => entry(mark(NODE_MARKS[kind](gpm.colour(kind))), kind))
-        : gpm.communities.map((label) => entry(mark(NODE_MARKS.continuous(gpm.communityColour(label))), `community ${label + 1}`));
-    const signs = [[1, "positive"], [-1, "negative"], [0, "no single sign"]].filter(([sign]) => gpm.shown.pairs.some((pair) => Math.sign(pair.sign) === sign));
-    const near = gpm.shown.pairs.some((pair) => !pair.isEdge) ? [entry(lineMark(gpm.colour("no-sign"), "5 3"), "came close")] : [];
-    const rests = (kind) => gpm.shown.pairs.some((pair) => pair.rests && (pair.rests.kind === kind || pair.rests.direction === kind));
+        : gpm.communities.filter((label) => gpm.drawn.nodes.some((node) => node.community === label)).map((label) => entry(mark(NODE_MARKS.continuous(gpm.communityColour(label))), `community ${label + 1}`));
+    const signs = [[1, "positive"], [-1, "negative"], [0, "no single sign"]].filter(([sign]) => gpm.drawn.pairs.some((pair) => Math.sign(pair.sign) === sign));
+    const near = gpm.drawn.pairs.some((pair) => !pair.isEdge) ? [entry(lineMark(gpm.colour("no-sign"), "5 3"), "came close")] : [];
+    const rests = (kind) => gpm.drawn.pairs.some((pair) => pair.rests && (pair.rests.kind === kind || pair.rests.direction === kind));
     const arrow = mark(gpm.svg("path", { d: "M0 6H12M12 1 20 6 12 11Z", stroke: gpm.colour("no-sign"), "stroke-width": 3, fill: gpm.colour("no-sign") }));
     const ways = [
       ...(rests("->") || rests("<-") ? [entry(arrow, "direction known")] : []),
@@ -152,14 +159,24 @@
 
   const drawLegend = () => at("legend").replaceChildren(...gpm.legend().map(({ icon, words }) => el("span", {}, icon, words)));
 
+  // What of it is in the picture, where that is not all.
+  const inView = () => {
+    const { open } = gpm.state;
+    if (open === "all") return "";
+    if (!open.length) return ` In the picture: ${gpm.drawn.nodes.filter((group) => group.key >= 0).length} communities, each under the name of its variable with most edges. Choose one to open it.`;
+    const inside = gpm.drawn.pairs.length;
+    const across = gpm.shown.pairs.filter((pair) => gpm.keysOf(pair).some((key) => open.includes(key))).length - inside;
+    return ` In the picture: ${open.map((key) => gpm.group(key).title.toLowerCase()).join(" and ")}, ${gpm.count(gpm.drawn.nodes.length, "variable")} with ${gpm.count(inside, "edge")} among them; ${gpm.count(across, "edge")} to others.`;
+  };
+
   const drawShown = () => {
     const near = gpm.shown.pairs.filter((pair) => !pair.isEdge).length;
     const edges = gpm.shown.pairs.length - near;
     const closest = near ? ` and ${gpm.count(near, "pair")} that came close` : "";
     const all = gpm.data.n_edges === edges ? "" : `${edges.toLocaleString("en")} of `;
     const isBackbone = gpm.backbone && gpm.state.strength === gpm.backbone;
-    const hint = isBackbone ? " The strongest are shown first; move the least strength to see more." : "";
-    at("shown").replaceChildren("Shown: ", el("b", {}, `${all}${gpm.count(gpm.data.n_edges, "edge")}${closest}`), `, ${gpm.count(gpm.shown.nodes.length, "variable")}.${hint}`);
+    const hint = isBackbone ? " The strongest, and of each variable its own strongest, are shown first; move the least strength to see more." : "";
+    at("shown").replaceChildren("Shown: ", el("b", {}, `${all}${gpm.count(gpm.data.n_edges, "edge")}${closest}`), `, ${gpm.count(gpm.shown.nodes.length, "variable")}.${hint}${inView()}`);
   };
 
   const startTheme = () => {

@@ -28,8 +28,11 @@
     return value === "" ? null : value;
   };
 
+  // Of communities that stand for their variables, the variables.
+  const inView = () => (gpm.isOverview() ? gpm.shown : gpm.drawn);
+
   gpm.csv = () => {
-    const lines = gpm.shown.pairs.map((pair) => {
+    const lines = inView().pairs.map((pair) => {
       const figures = [...FIGURES.map((key) => pair[key]), ...SAID.map((key) => said(pair, key)), pair.isEdge];
       return [name(pair.a.name), name(pair.b.name), ...figures.map(plain)];
     });
@@ -54,11 +57,11 @@
       ...EDGE_SAID.map((key) => `<key id="edge_${key}" for="edge" attr.name="${key}" attr.type="${key === "evidence" ? "double" : "string"}"/>`),
       `<key id="is_edge" for="edge" attr.name="is_edge" attr.type="boolean"/>`,
     ];
-    const nodes = gpm.shown.nodes.map((node) => {
+    const nodes = inView().nodes.map((node) => {
       const id = escape(node.name);
       return `<node id="${id}">${data("name", id)}${data("kind", node.kind)}</node>`;
     });
-    const edges = gpm.shown.pairs.map((pair) => {
+    const edges = inView().pairs.map((pair) => {
       const known = FIGURES.filter((key) => pair[key] !== null).map((key) => data(key, pair[key]));
       known.push(...EDGE_SAID.filter((key) => said(pair, key) !== null).map((key) => data(`edge_${key}`, escape(String(said(pair, key))))));
       return `<edge source="${escape(pair.a.name)}" target="${escape(pair.b.name)}">${known.join("")}${data("is_edge", pair.isEdge)}</edge>`;
@@ -79,6 +82,7 @@
     gpm.at("save-csv").addEventListener("click", () => save("edges-shown.csv", gpm.csv(), "text/csv"));
     gpm.at("save-graphml").addEventListener("click", () => save("network-shown.graphml", gpm.graphml(), "application/xml"));
     gpm.at("save-svg").addEventListener("click", () => save("network-shown.svg", gpm.pictureSvg().text, "image/svg+xml"));
+    gpm.at("save-pdf").addEventListener("click", async () => save("network-shown.pdf", await gpm.picturePdf(gpm.pictureSvg())));
     gpm.at("save-png").addEventListener("click", async () => save("network-shown.png", await gpm.picturePng(gpm.pictureSvg())));
   };
 })();

@@ -1,27 +1,26 @@
 "use strict";
 // The picture: cytoscape draws, positions come with the data, what is shown follows the state.
 (() => {
+  const reach = (nodes, key) => Math.max(...nodes.map((node) => node[key])) - Math.min(...nodes.map((node) => node[key]));
   // Pixels of a unit of the layout: crowded and large networks stand so that nodes and lines can still be told apart.
-  const spacing = () => {
-    const joined = gpm.nodes.filter((node) => node.degree);
-    const reach = (key) => Math.max(...joined.map((node) => node[key])) - Math.min(...joined.map((node) => node[key]));
-    const room = joined.length > 2 ? Math.sqrt((Math.max(1, reach("x")) * Math.max(1, reach("y"))) / joined.length) : 1;
+  const spacing = (nodes) => {
+    const joined = nodes.filter((node) => node.degree);
+    const room = joined.length > 2 ? Math.sqrt((Math.max(1, reach(joined, "x")) * Math.max(1, reach(joined, "y"))) / joined.length) : 1;
     return Math.min(260, (75 + 75 * Math.min(1, 40 / joined.length)) / Math.max(0.3, room));
   };
-  const SPACING = spacing();
-  // A wide picture is used in its width: up to half as much again, so that labels have room.
-  const stretch = () => {
-    const reach = (key) => Math.max(...gpm.nodes.map((node) => node[key])) - Math.min(...gpm.nodes.map((node) => node[key])) || 1;
+  // A wide picture is used in its width, a phone's in its height: up to half as much again, so that labels have room.
+  const stretch = (nodes) => {
     const { clientWidth: width, clientHeight: height } = gpm.at("graph");
-    return Math.max(1, Math.min(1.5, width / height / (reach("x") / reach("y"))));
+    const ratio = width / height / ((reach(nodes, "x") || 1) / (reach(nodes, "y") || 1));
+    return [Math.max(1, Math.min(1.5, ratio)), Math.max(1, Math.min(1.5, 1 / ratio))];
   };
-  let across = SPACING;
+  let [across, down] = [1, 1];
   const SHAPES = { continuous: "ellipse", ordinal: "diamond", discrete: "round-rectangle", unknown: "ellipse" };
   let cy = null;
   const isLarge = gpm.pairs.length > 1200;
   let isUntouched = true;
 
-  gpm.nodeColour = (node) => (gpm.state.colour === "kind" ? gpm.colour(node.kind) : gpm.communityColour(node.community));
+  gpm.nodeColour = (node) => (gpm.state.colour === "kind" && !node.isGroup ? gpm.colour(node.kind) : gpm.communityColour(node.community));
 
   // An arrowhead where the direction is known; dots between two causes of a common effect that no arrow joins.
   const directionClasses = ({ rests }) => {
@@ -29,25 +28,34 @@
     return rests.kind === "co-parents" ? ["shared"] : { "->": ["forth"], "<-": ["back"] }[rests.direction] || [];
   };
 
-  const placeOf = (node) => ({ x: node.x * across, y: node.y * SPACING });
+  const placeOf = (node) => ({ x: node.x * across, y: node.y * down });
 
-  const elements = () => [
-    ...gpm.nodes.map((node) => ({
-      data: { id: `n${node.at}`, at: node.at, label: node.label, size: Math.min(46, 16 + 7 * Math.sqrt(node.degree)), shape: SHAPES[node.kind] || "ellipse" },
-      position: placeOf(node),
-    })),
-    ...gpm.pairs.map((pair) => ({
-      data: { id: `e${pair.at}`, at: pair.at, source: `n${pair.a.at}`, target: `n${pair.b.at}`, width: 1.5 + 6.5 * (pair.weight / gpm.heaviest) },
-      classes: [pair.isEdge ? "" : "near", ...directionClasses(pair)].join(" "),
-    })),
-  ];
+  const groupSize = ({ key, members }) => (key < 0 ? 30 : 24 + 56 * Math.sqrt(members.length / gpm.largest));
+  const sizeOf = (node) => (node.isGroup ? groupSize(node) : Math.min(46, 16 + 7 * Math.sqrt(node.degree)));
+
+  // What is or was in the picture, by the ids of its elements: those that leave are asked for their colours once more.
+  const items = new Map();
+  const elements = ({ nodes, pairs }) => {
+    for (const item of [...nodes, ...pairs]) items.set(item.id, item);
+    const heaviest = gpm.isOverview() ? Math.max(...pairs.map((link) => link.weight)) : gpm.heaviest;
+    return [
+      ...nodes.map((node) => ({
+        data: { id: node.id, label: node.label, size: sizeOf(node), shape: SHAPES[node.kind] || "ellipse" },
+        position: placeOf(node),
+      })),
+      ...pairs.map((pair) => ({
+        data: { id: pair.id, source: pair.a.id, target: pair.b.id, width: 1.5 + 6.5 * (pair.weight / heaviest) },
+        classes: [pair.isEdge ? "" : "near", ...directionClasses(pair)].join(" "),
+      })),
+    ];
+  };
 
   const look = () => {
     const [ink, card, accent] = ["ink", "card", "accent"].map(gpm.colour);
-    const nodeColour = (element) => gpm.nodeColour(gpm.nodes[element.data("at")]);
+    const nodeColour = (element) => gpm.nodeColour(itemOf(element));
     // An edge that half-samples seldom have is pale.
-    const edgeOpacity = (element) => 0.25 + 0.55 * (gpm.pairs[element.data("at")].stability ?? 1);
-    const edgeColour = (element) => gpm.signColour(gpm.pairs[element.data("at")].sign);
+    const edgeOpacity = (element) => 0.25 + 0.55 * (itemOf(element).stability ?? 1);
+    const edgeColour = (element) => gpm.signColour(itemOf(element).sign);
     return [
       {
         selector: "node",
@@ -71,8 +79,8 @@
     ];
   };
 
-  const itemOf = (element) => (element.isNode() ? gpm.nodes : gpm.pairs)[element.data("at")];
-  const elementOf = (item) => cy.getElementById((item.a ? "e" : "n") + item.at);
+  const itemOf = (element) => items.get(element.id());
+  const elementOf = (item) => cy.getElementById(item.id);
 
   // Everything but an item and its neighbors fades.
   const spotlight = (item) => {
@@ -87,17 +95,47 @@
     });
   };
 
-  const apply = () => {
+  // Another view has elements of its own: thousands that are hidden would make every change slow.
+  let view = null;
+  const build = () => {
+    const { open } = gpm.state;
+    const held = gpm.itemsOf(open);
+    const isNew = String(open) !== view;
+    if (isNew) {
+      view = String(open);
+      const unit = spacing(held.nodes);
+      [across, down] = (held.nodes.length ? stretch(held.nodes) : [1, 1]).map((times) => times * unit);
+    }
     cy.batch(() => {
-      cy.elements().forEach((element) => element.toggleClass("hidden", !gpm.shown.isShown.has(itemOf(element))));
+      cy.elements().remove();
+      cy.add(elements(held));
     });
+    return isNew;
+  };
+
+  const apply = () => {
+    const isNew = (String(gpm.state.open) !== view || gpm.isOverview()) && build();
+    cy.batch(() => {
+      cy.elements().forEach((element) => element.toggleClass("hidden", !gpm.drawn.isDrawn.has(itemOf(element))));
+    });
+    if (isNew) {
+      isUntouched = true;
+      fit();
+    }
     spotlight(gpm.state.chosen); // what is lit follows what is shown
     gpm.placeLabelsSoon(cy);
   };
 
+  const named = (pair) => `${gpm.short(pair.a.name, 60)} — ${gpm.short(pair.b.name, 60)}`;
+  const describeGroup = (item) =>
+    item.isLink
+      ? `${item.a.label} — ${item.b.label}: ${gpm.count(item.pairs.length, "edge")}, the strongest ${named(item.pairs[0])}`
+      : `${item.title}: ${gpm.count(item.members.length, "variable")}. Click to open.`;
   const describe = (item) =>
-    item.a
-      ? `${gpm.short(item.a.name, 60)} — ${gpm.short(item.b.name, 60)}: strength ${gpm.strength(item.strength)} ${gpm.sign(item.sign)}` +
+    item.isGroup || item.isLink
+      ? describeGroup(item)
+      : item.a
+      ? `${named(item)}: strength ${gpm.strength(item.strength)} ${gpm.sign(item.sign)}` +
         (item.q_value === null ? "" : `, q ${gpm.probability(item.q_value)}`) +
         ((item.stability ?? null) === null ? "" : `, in ${gpm.number(100 * item.stability)}% of the half-samples`)
       : `${gpm.short(item.name, 120)}: ${item.kind}, ${gpm.count(item.degree, "edge")}`;
@@ -121,7 +159,12 @@
       gpm.at("graph").style.cursor = "";
       if (!gpm.state.chosen && !isLarge) spotlight(null);
     });
-    cy.on("tap", (event) => gpm.choose(event.target === cy ? null : itemOf(event.target)));
+    cy.on("tap", (event) => {
+      const item = event.target === cy ? null : itemOf(event.target);
+      if (!item || !(item.isGroup || item.isLink)) return gpm.choose(item);
+      box.hidden = true;
+      gpm.open(item.isLink ? [item.a.key, item.b.key] : [item.key]);
+    });
     cy.on("viewport free", () => gpm.placeLabelsSoon(cy));
     cy.on("scrollzoom pinchzoom dragpan", () => (isUntouched = false));
     new ResizeObserver(() => {
@@ -133,9 +176,14 @@
 
   const fit = () => {
     const shown = cy.elements(":visible");
-    if (!isUntouched && !gpm.still() && gpm.pairs.length < 800) cy.animate({ fit: { eles: shown, padding: 44 } }, { duration: 250 });
-    else cy.fit(shown, 44);
-    if (cy.zoom() > 1.3) cy.zoom({ level: 1.3, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+    if (!shown.length || !cy.width()) return;
+    // Labels keep their size on the screen, so that only the nodes count; beside them there is room for names.
+    const { x1, y1, w, h } = shown.boundingBox({ includeLabels: false });
+    const [besides, above] = [Math.min(72, cy.width() / 8), 40];
+    const zoom = Math.min(1.3, (cy.width() - 2 * besides) / w, (cy.height() - 2 * above) / h);
+    const goal = { zoom, pan: { x: cy.width() / 2 - zoom * (x1 + w / 2), y: cy.height() / 2 - zoom * (y1 + h / 2) } };
+    if (!isUntouched && !gpm.still() && gpm.pairs.length < 800) cy.animate(goal, { duration: 250 });
+    else cy.viewport(goal);
   };
 
   const zoom = (ratio) => {
@@ -154,7 +202,7 @@
   };
 
   const tidy = () => {
-    cy.batch(() => gpm.nodes.forEach((node) => elementOf(node).position(placeOf(node))));
+    cy.batch(() => cy.nodes().forEach((node) => node.position(placeOf(itemOf(node)))));
     fit();
   };
 
@@ -166,13 +214,12 @@
     const view = cy.extent();
     const { x1, x2, y1, y2 } = element.boundingBox({ includeLabels: false });
     const isInside = x1 >= view.x1 && x2 <= view.x2 && y1 >= view.y1 && y2 <= view.y2;
-    if (!isInside && gpm.shown.isShown.has(item)) cy.center(element);
+    if (!isInside && gpm.drawn.isDrawn.has(item)) cy.center(element);
   };
 
   gpm.startGraph = () => {
-    across = SPACING * (gpm.nodes.length ? stretch() : 1);
     cy = cytoscape({
-      container: gpm.at("graph"), elements: elements(), style: look(), layout: { name: "preset", fit: false }, minZoom: 0.02, maxZoom: 4,
+      container: gpm.at("graph"), style: look(), layout: { name: "preset", fit: false }, minZoom: 0.02, maxZoom: 4,
       boxSelectionEnabled: false, autounselectify: true, hideEdgesOnViewport: isLarge, textureOnViewport: isLarge,
     });
     gpm.cy = cy;

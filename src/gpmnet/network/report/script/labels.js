@@ -5,8 +5,9 @@
   const PIXELS = 12.5;
   const GAP = 3;
   const CELL = 80;
-  const ALWAYS_UP_TO = 40;
-  const HUBS = 15; // nodes with most edges, which are named if need be across other nodes
+  // Pixels of width for each name that must be there: of few nodes all, else the hubs, if need be across other nodes.
+  const WIDTH_EACH = 20;
+  const HUBS = 15;
   // Where a label may stand: its alignment, its direction from the node, and its distance; those that matter also farther.
   const BESIDE = [
     ["bottom", "center", 0, 1], ["top", "center", 0, -1], ["center", "right", 1, 0], ["center", "left", -1, 0],
@@ -47,7 +48,7 @@
   const arrowheads = (views, zoom) => {
     const heads = new Taken();
     const byNode = new Map(views.map((view) => [view.node, view]));
-    for (const pair of gpm.shown.pairs) {
+    for (const pair of gpm.drawn.pairs) {
       const way = pair.rests && pair.rests.direction;
       if (way !== "->" && way !== "<-") continue;
       const [from, to] = (way === "->" ? [pair.a, pair.b] : [pair.b, pair.a]).map((node) => byNode.get(node));
@@ -60,8 +61,12 @@
 
   // The buttons over the picture, which no label shall be under.
   const fixed = () => {
-    const { offsetLeft: x, offsetTop: y, offsetWidth: width, offsetHeight: height } = document.querySelector(".zoom");
-    return width ? [{ node: null, x1: x - 4, x2: x + width, y1: y, y2: y + height + 4 }] : [];
+    const parts = [...document.querySelectorAll(".zoom, .views")].filter((part) => part.offsetWidth);
+    const { offsetLeft: left, offsetTop: top } = gpm.at("graph");
+    return parts.map(({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => {
+      const [x, y] = [offsetLeft - left, offsetTop - top];
+      return { node: null, x1: x - 4, x2: x + offsetWidth + 4, y1: y, y2: y + offsetHeight + 4 };
+    });
   };
 
   gpm.placeLabels = (cy) => {
@@ -69,24 +74,26 @@
     const taken = new Taken();
     const { chosen } = gpm.state;
     const isNear = (node) => chosen && (node === chosen || chosen.a === node || chosen.b === node);
-    const views = gpm.shown.nodes.map((node) => {
-      const element = cy.getElementById(`n${node.at}`);
+    const views = gpm.drawn.nodes.map((node) => {
+      const element = cy.getElementById(node.id);
       const { x, y } = element.renderedPosition();
       return { node, element, x, y, radius: (element.data("size") / 2) * zoom };
     });
     const inside = views.filter(({ x, y }) => x > -60 && y > -20 && x < cy.width() + 60 && y < cy.height() + 20);
     for (const { node, x, y, radius } of inside) taken.add(around(node, x, y, radius, radius));
     const heads = arrowheads(views, zoom);
-    for (const box of fixed()) taken.add(box);
+    const buttons = new Taken();
+    for (const box of fixed()) buttons.add(box);
     const labels = new Taken();
-    const isOut = ({ x1, x2, y1, y2 }) => x1 < 2 || y1 < 2 || x2 > cy.width() - 2 || y2 > cy.height() - 2;
+    const room = cy.width() / WIDTH_EACH;
+    const isOut = ({ x1, x2, y1, y2 }) => x1 < 2 || y1 < 2 || x2 > cy.width() - 2 || y2 > cy.height() - 2 || buttons.clashes({ node: undefined, x1, x2, y1, y2 });
     inside.sort((p, q) => isNear(q.node) - isNear(p.node) || q.node.degree - p.node.degree || p.node.at - q.node.at);
     cy.batch(() => {
       cy.nodes().addClass("unlabelled");
       inside.forEach(({ node, element, x, y, radius }, rank) => {
         const [half, tall] = [halfWidth(node), PIXELS * 0.55];
         const boxes = PLACES.map(([, , dx, dy, gap]) => around(node, x + dx * (radius + gap + half), y + dy * (radius + gap + tall), half, tall));
-        const matters = views.length <= ALWAYS_UP_TO || isNear(node) || rank < HUBS;
+        const matters = views.length <= room || isNear(node) || rank < Math.min(HUBS, room / 2);
         const first = (isGood) => boxes.findIndex((box, at) => (matters || at < BESIDE.length) && isGood(box) && !labels.clashes(box));
         let place = first((box) => !isOut(box) && !taken.clashes(box) && !heads.clashes(box));
         if (place < 0) place = first((box) => !isOut(box) && !taken.clashes(box));

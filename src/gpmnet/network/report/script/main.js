@@ -2,6 +2,7 @@
 // Start the parts in the order in which they need each other.
 for (const part of document.querySelectorAll("#explorer, .scripted")) part.hidden = false;
 gpm.startGraph();
+gpm.startViews();
 gpm.startPanel();
 gpm.startTables();
 gpm.startMatrix();

@@ -5,8 +5,11 @@
   // What half-samples say, where any were drawn.
   const RESAMPLED = ["stability", "stability_forward", "stability_backward"].filter((key) => key in pairs);
 
+  for (const axis of Object.values(shapes.axes)) axis.labels ??= axis.values.map((value) => String(Number(value.toPrecision(4))));
+
   gpm.nodes = nodes.name.map((name, at) => ({
     at,
+    id: `n${at}`,
     name,
     label: gpm.short(name, 24),
     kind: nodes.kind[at],
@@ -26,6 +29,7 @@
 
   gpm.pairs = pairs.a.map((a, at) => ({
     at,
+    id: `e${at}`,
     a: gpm.nodes[a],
     b: gpm.nodes[pairs.b[at]],
     isEdge: pairs.edge[at] === 1,

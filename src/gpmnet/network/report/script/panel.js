@@ -98,12 +98,57 @@
     el("p", { class: "muted" }, "Wide lines are strong. The tables below hold the same, for the keyboard and for reading aloud."),
   ];
 
+  const row = (words, share, colour, figure, onclick) =>
+    el(
+      "li",
+      {},
+      el(
+        "button",
+        { type: "button", onclick },
+        el("bdi", {}, words),
+        el("span", { class: "bar" }, el("i", { style: { width: `${100 * share}%`, background: colour } })),
+        el("span", { class: "number" }, figure),
+      ),
+    );
+
+  const groupRow = (group) =>
+    row(group.label, Math.min(1, group.members.length / gpm.largest), gpm.communityColour(group.key), group.members.length.toLocaleString("en"), () => gpm.open([group.key]));
+
+  // Every community, for those who do not point.
+  const overview = () => [
+    el("h3", {}, "Communities"),
+    el("p", {}, "Variables that depend more on each other than on the rest. Choose one to open it, or the line between two to open both."),
+    el("ul", { class: "neighbors" }, gpm.drawn.nodes.map(groupRow)),
+  ];
+
+  const MOST_MEMBERS = 40;
+  const opened = () => {
+    const { open } = gpm.state;
+    const members = [...gpm.drawn.nodes].sort((p, q) => q.degree - p.degree || p.at - q.at);
+    const most = members.length ? members[0].degree || 1 : 1;
+    const links = gpm.drawn.links.filter((link) => open.includes(link.a.key) !== open.includes(link.b.key));
+    const outside = (link) => (open.includes(link.a.key) ? link.b : link.a);
+    const left = members.length - MOST_MEMBERS;
+    const toLink = (link) =>
+      row(outside(link).label, link.weight / links[0].weight, gpm.colour("no-sign"), gpm.count(link.pairs.length, "edge"), () => gpm.open([link.a.key, link.b.key]));
+    return [
+      el("h3", {}, open.map((key) => gpm.group(key).title).join(" and ")),
+      links.length ? el("h4", {}, "Joined to") : null,
+      el("ul", { class: "neighbors counted" }, links.map(toLink)),
+      el("h4", {}, "Variables by their edges"),
+      el("ul", { class: "neighbors" }, members.slice(0, MOST_MEMBERS).map((node) => row(gpm.short(node.name, 60), node.degree / most, gpm.nodeColour(node), String(node.degree), () => gpm.choose(node)))),
+      left > 0 ? el("p", { class: "muted" }, `And ${gpm.count(left, "variable")} more, in the picture.`) : null,
+    ];
+  };
+
+  const unchosen = () => (gpm.state.open === "all" ? welcome() : gpm.isOverview() ? overview() : opened());
+
   const draw = () => {
     const { chosen } = gpm.state;
-    const parts = !chosen ? welcome() : chosen.a ? pairPanel(chosen) : nodePanel(chosen);
+    const parts = !chosen ? unchosen() : chosen.a ? pairPanel(chosen) : nodePanel(chosen);
     const panel = gpm.at("panel");
     panel.replaceChildren(...parts.filter((part) => part));
-    panel.dataset.chosen = !chosen ? "" : (chosen.a ? "pair" : "node") + chosen.at;
+    panel.dataset.chosen = !chosen ? (gpm.state.open === "all" ? "" : "groups") : (chosen.a ? "pair" : "node") + chosen.at;
   };
 
   gpm.startPanel = () => {
@@ -118,7 +163,9 @@
     gpm.on("change", draw);
     gpm.on("theme", draw);
     document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && gpm.state.chosen) gpm.choose(null);
+      if (event.key !== "Escape") return;
+      if (gpm.state.chosen) gpm.choose(null);
+      else if (gpm.isGrouped && !gpm.isOverview()) gpm.open([]);
     });
   };
 })();

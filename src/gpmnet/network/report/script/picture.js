@@ -1,5 +1,5 @@
 "use strict";
-// The picture as it is on the screen, as SVG: nothing faded, with its legend; the PNG is drawn from it.
+// The picture as it is on the screen, as SVG: nothing faded, with its legend; PNG and PDF are drawn from it.
 (() => {
   const { svg } = gpm;
   const LABEL = 12.5;
@@ -24,7 +24,7 @@
 
   const edgeOf = (pair, views, zoom) => {
     const [a, b] = [views.get(pair.a), views.get(pair.b)];
-    const [stroke, width] = [gpm.signColour(pair.sign), gpm.cy.getElementById(`e${pair.at}`).data("width") * zoom];
+    const [stroke, width] = [gpm.signColour(pair.sign), gpm.cy.getElementById(pair.id).data("width") * zoom];
     const line = svg("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, stroke, "stroke-width": width, "stroke-dasharray": DASHES(pair), opacity: 0.8 });
     const way = pair.rests && pair.rests.kind !== "co-parents" && pair.rests.direction;
     const size = 6 * zoom + 1.5 * width;
@@ -54,16 +54,16 @@
   };
 
   gpm.pictureSvg = () => {
-    const { cy, shown } = gpm;
+    const { cy, drawn } = gpm;
     const [width, height, zoom] = [cy.width(), cy.height(), cy.zoom()];
-    const views = new Map(shown.nodes.map((node) => {
-      const element = cy.getElementById(`n${node.at}`);
+    const views = new Map(drawn.nodes.map((node) => {
+      const element = cy.getElementById(node.id);
       return [node, { ...element.renderedPosition(), r: (element.data("size") / 2) * zoom }];
     }));
     const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", "font-family": "system-ui, sans-serif", "font-size": LABEL });
     const ground = svg("rect", { width, fill: gpm.colour("card") });
     root.append(svg("title", {}, `${gpm.plain(gpm.data.title)}: Markov network`), ground);
-    root.append(...shown.pairs.flatMap((pair) => edgeOf(pair, views, zoom)));
+    root.append(...drawn.pairs.flatMap((pair) => edgeOf(pair, views, zoom)));
     root.append(...[...views].map(([node, { x, y, r }]) => shapeOf(node, x, y, r, gpm.nodeColour(node))));
     root.append(...[...views].filter(([node]) => node.place).map(([node, view]) => labelOf(node, view)));
     const cover = svg("rect", { y: height, width, height: 400, fill: gpm.colour("card") }); // what the screen does not show
@@ -71,7 +71,7 @@
     const tall = height + 12 + legendInto(root, width, height + 12);
     ground.setAttribute("height", tall);
     for (const [name, value] of Object.entries({ width, height: tall, viewBox: `0 0 ${width} ${tall}` })) root.setAttribute(name, value);
-    return { text: new XMLSerializer().serializeToString(root), width, height: tall };
+    return { root, text: new XMLSerializer().serializeToString(root), width, height: tall };
   };
 
   gpm.picturePng = ({ text, width, height }) =>

@@ -1,12 +1,18 @@
 "use strict";
-// What is shown: the cutoff, the least strength and stability, the kinds; and which node or pair is chosen.
+// What is shown: the cutoff, the least strength and stability, the kinds; which communities are open, which node or pair is chosen.
 (() => {
   const fitted = gpm.data.cutoff;
   const alone = gpm.nodes.filter((node) => node.degree === 0).length;
 
-  // With more than two edges a node the picture opens on its backbone: the strongest one and a half a node.
+  // With more than two edges a node the picture opens on its backbone: the strongest one and a half a node, and of each
+  // node its own strongest, or a variable of weak edges would look as if it had none.
   const edges = gpm.pairs.filter((pair) => pair.isEdge); // strongest first
   const joined = gpm.nodes.length - alone;
+  const [strongest, seen] = [new Set(), new Set()];
+  for (const pair of edges) {
+    if (!seen.has(pair.a) || !seen.has(pair.b)) strongest.add(pair);
+    seen.add(pair.a).add(pair.b);
+  }
   gpm.backbone = edges.length > 2 * joined ? edges[Math.round(1.5 * joined) - 1].weight : 0;
 
   gpm.state = {
@@ -16,6 +22,7 @@
     kinds: new Set(gpm.kinds),
     isolated: alone <= 30,
     colour: gpm.kinds.length === 1 && gpm.communities.length > 1 ? "community" : "kind", // one kind has one colour
+    open: gpm.isGrouped ? [] : "all",
     chosen: null,
   };
 
@@ -33,12 +40,14 @@
 
   const compute = () => {
     const { strength, stability, kinds, isolated } = gpm.state;
-    const pairs = gpm.pairs.filter(
-      (pair) => passes(pair) && pair.weight >= strength && (pair.stability ?? 1) >= stability && kinds.has(pair.a.kind) && kinds.has(pair.b.kind),
-    );
+    const isStrong = (pair) => pair.weight >= strength || (strength === gpm.backbone && strongest.has(pair));
+    const passed = gpm.pairs.filter((pair) => passes(pair) && (pair.stability ?? 1) >= stability && kinds.has(pair.a.kind) && kinds.has(pair.b.kind));
+    const pairs = passed.filter(isStrong);
     const joined = new Set(pairs.flatMap((pair) => [pair.a, pair.b]));
     const nodes = gpm.nodes.filter((node) => kinds.has(node.kind) && (isolated || joined.has(node)));
-    gpm.shown = { pairs, nodes, isShown: new Set([...pairs, ...nodes]) };
+    gpm.shown = { pairs, nodes, passed, isShown: new Set([...pairs, ...nodes]) };
+    const drawn = gpm.drawnOf(gpm.shown, gpm.state.open);
+    gpm.drawn = { ...drawn, isDrawn: new Set([...drawn.pairs, ...drawn.nodes]) };
   };
   compute();
 
@@ -48,8 +57,9 @@
     gpm.emit("change");
   };
 
-  // Choose a node, a pair, or nothing; `show` brings the panel into view.
+  // Choose a node, a pair, or nothing; `show` brings the panel into view. The communities of what is chosen are opened.
   gpm.choose = (item, show = true) => {
+    if (item && !gpm.isInView(item, gpm.state.open)) gpm.change({ open: gpm.keysOf(item) });
     gpm.state.chosen = item;
     gpm.emit("choose", { item, show });
   };

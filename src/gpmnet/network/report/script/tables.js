@@ -5,7 +5,7 @@
   const STEP = 100;
 
   class GridTable {
-    // columns: {name, value(row), text(row), className}; rows(): all rows; search(row): text to filter by; open(row)
+    // columns: {name, value(row), text(row), className}; rows(isPrinted): all rows; search(row): text to filter by; open(row)
     constructor(host, { label, columns, rows, search, open, sort }) {
       Object.assign(this, { columns, rows, search, open, sort, most: STEP, words: "" });
       this.says = el("span", { role: "status" });
@@ -46,7 +46,7 @@
         const order = typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
         return (down ? -order : order) || p.at - q.at;
       };
-      const all = this.rows();
+      const all = this.rows(this.isPrinted);
       this.found = all.filter((row) => !this.words || this.search(row).toLowerCase().includes(this.words)).sort(compare);
       this.headings.forEach((heading, at) => {
         const isSorted = this.columns[at].name === column;
@@ -114,7 +114,7 @@
   const edgesTable = () =>
     new GridTable(gpm.at("edges-table"), {
       label: "edges",
-      rows: () => gpm.shown.pairs,
+      rows: (isPrinted) => (isPrinted ? gpm.shown.passed : gpm.shown.pairs), // paper cannot be asked for weaker edges
       search: (pair) => `${pair.a.name}\n${pair.b.name}`,
       open: gpm.openItem,
       sort: { column: gpm.hasStrength ? "strength" : "omega", down: true },
