@@ -52,7 +52,10 @@ TITLES = {
         "Penalties by themselves: what is not exactly zero, no test deciding, Butterfly continuous",
         ["penalty", "d"],
     ),
-    "parity": ("No pairwise signal: parity and products, n = 2000", ["simulator", "kind", "d", "method"]),
+    "parity": (
+        "No pairwise signal: parity and products, n = 2000",
+        ["simulator", "kind", "options", "d", "method"],
+    ),
     "honest": (
         "Null pairs behind confounding of many shapes: share of draws that are rejected",
         [],

@@ -132,10 +132,10 @@ SUITES: dict[str, Suite] = {
         ("gpm", "gpm-dag", "gpm-dag-tested"),
     ),
     "parity": Suite(
-        "No pairwise signal: parity of three, of five and of blocks of three, and products; n = 2000.",
+        "No pairwise signal: parity of three, five, seven, nine and of four blocks of three, and products; n = 2000.",
         (
-            Grid("parity", ("discrete", "continuous"), (3, 5), (2000,)),
-            Grid("parity", ("discrete", "continuous"), (9,), (2000,), options={"block": 3}),
+            Grid("parity", ("discrete", "continuous"), (3, 5, 7, 9), (2000,)),
+            Grid("parity", ("discrete", "continuous"), (12,), (2000,), options={"block": 3}),
             Grid("product", ("continuous",), (3, 9), (2000,)),
         ),
         (*ENGINES, *RIVALS, "rcit"),
