@@ -42,7 +42,7 @@ from gpmnet.selection import Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
 _PAIRS = ("forbid", "require", "arrows")
-_PLACES = ("workers", "cluster", "keep")
+_PLACES = ("workers", "cluster")
 _PARTS = ("energy", "objective", "penalty", "decide", "options")
 
 
@@ -106,8 +106,6 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         `joblib.parallel_config` says. Of a cluster: workers to wait for.
     cluster : str or None
         Address of the scheduler of a Dask cluster that fits them instead, as in "tcp://10.0.0.1:8786".
-    keep : path or None
-        Folder where finished half-samples are kept: the same fit after a stop goes on from them.
 
     Attributes
     ----------
@@ -182,7 +180,6 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         stability: int = 0,
         workers: int | None = None,
         cluster: str | None = None,
-        keep: Any = None,
     ) -> None:
         self.engine = engine
         self.fdr = fdr
@@ -206,7 +203,6 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.stability = stability
         self.workers = workers
         self.cluster = cluster
-        self.keep = keep
 
     def fit(
         self,
@@ -342,7 +338,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise InputError(f"threshold and min_strength choose edges by p-values; here {engine.own_rule}")
         settings = self._settings(engine) | {"random_state": seed}
         memory = check_memory(self.memory)
-        halves = count_of_pairs(self.stability), where_of(self.workers, self.cluster, self.keep)
+        halves = count_of_pairs(self.stability), where_of(self.workers, self.cluster)
         known = forbid, require, arrows, tiers
         return Plan(engine, cutoff, *known, self.device, n_jobs, memory, seed, settings, *halves)
 

@@ -25,9 +25,12 @@ def broken(shared, number):
 
 def main(address, keep, folder, count, seconds):
     """Run tasks on a cluster and keep what is finished: a client that can be killed."""
-    from gpmnet.jobs import Kept, Where, run_tasks
+    from gpmnet.files import Shelf
+    from gpmnet.jobs import Where, run_tasks
 
-    run_tasks(slow, (folder, float(seconds)), int(count), Where(cluster=address), Kept(Path(keep)))
+    shelf = Shelf(Path(keep))
+    shelf.open("key")
+    run_tasks(slow, (folder, float(seconds)), int(count), Where(cluster=address), shelf)
 
 
 if __name__ == "__main__":

@@ -76,27 +76,27 @@ def test_files_are_the_same_serially_in_processes_and_on_clusters(table, tmp_pat
     edges = pd.read_csv(tmp_path / "serial" / "edges.csv")
     assert edges["stability"].between(0, 1).all()
     assert edges["stability"].max() == 1
-    assert not list(tmp_path.glob(".*.halves"))  # what was kept has done its work
+    assert not list(tmp_path.glob("*.resume"))  # what was kept has done its work
 
 
 def test_a_killed_fit_goes_on_where_it_was(table, tmp_path, until):
     done(fit(table, tmp_path / "whole"))
     killed = fit(table, tmp_path / "out")
-    keep = tmp_path / ".out.halves"
-    until(lambda: len(list(keep.glob("*/*.safetensors"))) >= 2)
+    keep = tmp_path / "out.resume"
+    until(lambda: len(list(keep.glob("*.safetensors"))) >= 2)
     killed.kill()
     killed.wait()
-    before = {path: path.stat().st_mtime_ns for path in keep.glob("*/*.safetensors")}
+    before = {path: path.stat().st_mtime_ns for path in keep.glob("*.safetensors")}
     assert 2 <= len(before) < 8
     seen = {}
 
     def watch():  # files are removed at the end: look at them while they are there
-        until(lambda: len(list(keep.glob("*/*.safetensors"))) >= len(before) + 1)
+        until(lambda: len(list(keep.glob("*.safetensors"))) >= len(before) + 1)
         seen.update({path: path.stat().st_mtime_ns for path in before})
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    done(fit(table, tmp_path / "out"))
+    done(fit(table, tmp_path / "out", "--resume"))
     watcher.join()
     assert seen == before
     assert answer(tmp_path / "out") == answer(tmp_path / "whole")

@@ -174,7 +174,6 @@ def fit(
         "stability": stability,
         "workers": workers,
         "cluster": cluster,
-        "keep": halves_beside(out) if stability else None,
     } | parts
     if base is not None:
         settings["options__base"] = base
@@ -194,11 +193,6 @@ def _load(path: Path, settings: dict[str, Any], reading: Reading, groups: str | 
     how = reading.arguments()
     GPM().set_params(**settings).check()
     return load_table(path, missing=settings["missing"], groups=groups, **how)
-
-
-def halves_beside(out: Path) -> Path:
-    """Return the folder of a run's finished half-samples, from which the same command goes on after a stop."""
-    return out.resolve().parent / f".{out.resolve().name[:60]}.halves"
 
 
 def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -267,7 +261,6 @@ def run(
     from gpmnet.cli.show import network_summary, show_network
     from gpmnet.estimator import GPM
     from gpmnet.files import Shelf, claimed, whole_folder
-    from gpmnet.jobs import forget
     from gpmnet.network import Origin
 
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
@@ -299,8 +292,6 @@ def run(
         network = model.network_
         write(network, results.with_report)
         shelf.remove()
-        if settings.get("keep") is not None:
-            forget(settings["keep"])
         keeps(f"the results in {quote(out, 200)} are complete")
     written = [name for name in FILES if results.with_report or name != "report.html"]
     if results.as_json:
