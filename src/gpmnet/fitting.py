@@ -25,6 +25,7 @@ from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
 from gpmnet.imputing import complete_tables, gap_notes, rarely_together
 from gpmnet.jobs import Where
+from gpmnet.jobs.team import team
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
@@ -184,6 +185,8 @@ def fit_table(
     check_gaps(plan.engine, table)
     if plan.stability:
         check_halves(table)
+    if shelf is not None and shelf.folder is not None and team().size > 1:
+        raise InputError("processes that train together keep nothing to resume from: leave out resume")
     fit = _Fit(table, begun, origin, progress, on_edges, shelf)
     halvings = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
     while True:

@@ -19,6 +19,7 @@ import typer
 from gpmnet.cli.options import AsJson, OpenReport, Quiet, RawCsv, Reading, TablePath, Title, reads_table
 from gpmnet.cli.report import open_page
 from gpmnet.cli.stop import check_stop, keeps, keeps_also
+from gpmnet.cli.together import check_together, help_train
 from gpmnet.errors import CollinearWarning, GapWarning, InputError, quote
 
 if TYPE_CHECKING:
@@ -180,9 +181,16 @@ def fit(
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
     together = groups if block_rows is None else Block(block_rows)
+    check_together(engine, stability, resume)
     loaded = _load(table, settings, reading, together)
     results = Results(with_report, open_report, raw_csv, title, quiet, as_json)
-    run(loaded, out, settings, str(table), results, resume)
+    from gpmnet.jobs.team import joined
+
+    with joined() as others:
+        if others.rank:
+            help_train(loaded, settings)
+        else:
+            run(loaded, out, settings, str(table), results, resume)
 
 
 def _load(path: Path, settings: dict[str, Any], reading: Reading, groups: str | Block | None) -> Table:
@@ -261,6 +269,7 @@ def run(
     from gpmnet.cli.show import network_summary, show_network
     from gpmnet.estimator import GPM
     from gpmnet.files import Shelf, claimed, whole_folder
+    from gpmnet.jobs.team import is_started_together
     from gpmnet.network import Origin
 
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
@@ -280,7 +289,7 @@ def run(
             # They are said with the network, and in the report.
             for said in (ConvergenceWarning, CollinearWarning, GapWarning):
                 warnings.simplefilter("ignore", said)
-            shelf = Shelf(kept_beside(out))
+            shelf = Shelf(None if is_started_together() else kept_beside(out))
             if not resume:
                 shelf.remove()
             try:
