@@ -102,10 +102,11 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Pairs of half-samples in which edges are looked for again; 50 gives every edge its `stability`, the share of the 100
         halves in which it is one, and takes about 50 times as long as the fit. 0: none.
     workers : int or None
-        Processes for the half-samples (joblib), each with one thread; None for `n_jobs`, and where that is None too, what
+        Processes (joblib), each with one thread, for the half-samples and for the tasks of a large fit: screens, tests and
+        node models of the local and dag engines. None: tasks are done here, and half-samples in `n_jobs` processes, or as
         `joblib.parallel_config` says. Of a cluster: workers to wait for.
     cluster : str or None
-        Address of the scheduler of a Dask cluster that fits them instead, as in "tcp://10.0.0.1:8786".
+        Address of the scheduler of a Dask cluster that does both instead, as in "tcp://10.0.0.1:8786".
 
     Attributes
     ----------

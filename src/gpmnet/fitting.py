@@ -66,7 +66,7 @@ class Plan:
     stability : int
         Pairs of half-samples; 0 for none.
     where : Where
-        Where half-samples are fitted.
+        Where half-samples are fitted, and the tasks of a fit done.
     """
 
     engine: Engine
@@ -105,7 +105,17 @@ class Plan:
         tiers = position_tiers(names, self.tiers, twins)
         alpha = self.cutoff.value if self.cutoff.of == "p" else 0.0
         return Problem(
-            encoded, forbidden, required, known[2], tiers, alpha, clusters, self.seed, self.device, progress
+            encoded,
+            forbidden,
+            required,
+            known[2],
+            tiers,
+            alpha,
+            clusters,
+            self.seed,
+            self.device,
+            progress,
+            where=self.where,
         ), skipped
 
     def key(self, table: Table, halvings: int = 0) -> str:

@@ -129,10 +129,12 @@ def fit(
     ] = 0,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Half-samples at a time; of a cluster, workers to wait for."),
+        typer.Option(
+            metavar="N", help="Processes for tasks and half-samples; of a cluster, workers to wait for."
+        ),
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(metavar="tcp://...", help="Fit half-samples on this Dask cluster.")
+        str | None, typer.Option(metavar="tcp://...", help="Do tasks and half-samples on this Dask cluster.")
     ] = None,
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html; `gpmnet report DIR` can later.")
@@ -153,8 +155,8 @@ def fit(
     if quiet and as_json:
         raise InputError("--quiet prints nothing, --json a summary: give one of them")
     for name, value in (("workers", workers), ("cluster", cluster)):
-        if value is not None and not stability:
-            raise InputError(f"--{name} is for half-samples; it needs --stability 50, for instance")
+        if value is not None and not stability and engine not in ("local", "dag"):
+            raise InputError(f"--{name} with --engine {engine} is for half-samples; it needs --stability 50")
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
     _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError
 from gpmnet.files import Shelf
+from gpmnet.jobs import Where
 from gpmnet.memory import MOST_HALVINGS, available_bytes, smaller_blocks
 from gpmnet.parts import Part
 from gpmnet.progress import Progress, silent
@@ -52,6 +53,8 @@ class Problem:
     progress : Progress
     shelf : Shelf
         Where what is finished is kept, for the case that the fit is stopped.
+    where : Where
+        Where its tasks are done, of an engine that has such.
     """
 
     encoded: Encoded
@@ -65,6 +68,7 @@ class Problem:
     device: str = "cpu"
     progress: Progress = silent
     shelf: Shelf = field(default_factory=Shelf)
+    where: Where = field(default_factory=Where)
 
     @property
     def n(self) -> int:

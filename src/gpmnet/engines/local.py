@@ -9,20 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gpmnet.checks import check_number, check_type
-from gpmnet.columns.features import Features, build_features
 from gpmnet.columns.functions import ColumnFunction, feature_functions
 from gpmnet.columns.tabulated import table_bytes
 from gpmnet.engines.base import Description, Engine, Found, Joint, Problem, Stop
+from gpmnet.engines.local_tasks import Searched, crew_of, tested, tested_elsewhere
 from gpmnet.errors import InputError, quote
 from gpmnet.memory import block_size
 from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
 from gpmnet.nodes.surfaces import SurfaceCollector
 from gpmnet.parts import Part
 from gpmnet.searching.candidates import (
-    Apart,
     Constraints,
     ScreenOptions,
     close_pairs,
@@ -32,15 +30,11 @@ from gpmnet.searching.candidates import (
 )
 from gpmnet.searching.near_copies import near_copies
 from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, Watch
-from gpmnet.selection.apart import Asked
 from gpmnet.selection.joint import JointRule, JointTest, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.say import left_of
 from gpmnet.selection.two_ended import TwoEnded
-from gpmnet.testing.available import bound
-from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
-from gpmnet.testing.clusters import Clusters
-from gpmnet.testing.design import Designs
+from gpmnet.testing.base import ConditionalTest, PairTests
 from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 
@@ -142,7 +136,7 @@ class LocalFound(Found):
     def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
         """Return Omega and surfaces from node models of the graph of the edges; see `Description`."""
         surfaces = SurfaceCollector(np.stack([self.first[shown], self.second[shown]], axis=1))
-        found = edge_omegas(self.fitter, self._neighbors(is_edge), surfaces, self.problem.shelf)
+        found = edge_omegas(self.fitter, self._neighbors(is_edge), surfaces, self.searched.crew)
         omega = np.full(len(self.first), np.nan)
         for at in np.flatnonzero(is_edge):
             omega[at] = found.of(int(self.first[at]), int(self.second[at]))
@@ -203,37 +197,6 @@ class LocalFound(Found):
             neighbors[a].append(b)
             neighbors[b].append(a)
         return neighbors
-
-
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """What the search hands to the tests.
-
-    Attributes
-    ----------
-    test : BoundTest
-    members : Tensor of shape (d, s)
-        Neighbors of each node, -1 pads.
-    candidates : Tensor of shape (d, C)
-        Whom each node was searched among, -1 pads.
-    first, second : Tensor of shape (m,)
-        Pairs that came close, first < second.
-    limits : Limits
-        Of the pair rule.
-    n_rounds : int
-        Of the search.
-    stops : tuple of Stop
-    """
-
-    test: BoundTest
-    members: Tensor
-    candidates: Tensor
-    first: Tensor
-    second: Tensor
-    limits: Limits
-    n_rounds: int
-    stops: tuple[Stop, ...]
-    apart: Apart | None = None
 
 
 @dataclass(frozen=True)
@@ -301,12 +264,9 @@ class LocalEngine(Engine):
         """Return the neighborhoods and the pairs worth the full test."""
         o, d = self.options, problem.d
         small = o.takes_all_pairs(d)
-        functions = o.functions[: max(1, problem.n - 2)]  # no more than the rows can tell apart
-        dtype = torch.float64 if small else torch.float32
-        features = build_features(problem.encoded, functions, problem.device, dtype)
-        clusters = _clusters(o.test, features, problem)
-        designs = Designs(features, o.design, clusters=clusters).tabulated()
-        test = bound(o.test, designs, problem.encoded, functions)
+        crew = crew_of(o, problem)
+        test = crew.base.test
+        features = test.designs.features
         most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)
@@ -317,7 +277,7 @@ class LocalEngine(Engine):
         if small:
             found = search_all_pairs(test, settings, constraints, watch)
         else:
-            found = search_screened(test, settings, screening, constraints, watch)
+            found = search_screened(settings, screening, constraints, watch, crew)
         alpha = max(problem.alpha, o.alpha_report if small else alpha_enter)
         first, second = close_pairs(found, constraints.required, alpha)
         # Ten times that: Benjamini-Hochberg at 0.05 gets there with twenty neighbors a node.
@@ -326,32 +286,26 @@ class LocalEngine(Engine):
         cap = f"most_neighbors={most}" if most == o.most_neighbors else f"{problem.n:,} rows allow {most}"
         stops = _stops(found, cap)
         return Searched(
-            test, found.members, found.candidates, first, second, limits, found.n_rounds, stops, apart
+            crew, found.members, found.candidates, first, second, limits, found.n_rounds, stops, apart
         )
 
     def test_pairs(self, searched: Searched, problem: Problem) -> PairTests:
         """Return the full tests of the pairs that came close."""
         count, device = len(searched.first), searched.first.device
         tests = PairTests.unknown(count, device)
-        for part in torch.split(torch.arange(count, device=device), _at_a_time(problem.n, device)):
-            if not len(part):
-                break
+        parts = torch.split(torch.arange(count, device=device), _at_a_time(problem.n, device))
+        parts = parts if count else ()
+        if searched.crew.where.is_elsewhere:
+            for part, found in zip(parts, tested_elsewhere(searched, parts, self.options.rule), strict=True):
+                tests.put(part, found)
+            return tests
+        for part in parts:
             problem.progress("test", int(part[0]), count)
             ends = searched.first[part], searched.second[part]
-            found = problem.shelf.kept_as(
-                PairTests, f"tests {int(part[0])}", device, partial(self._tested, searched, *ends)
-            )
-            tests.put(part, found)
+            test = partial(tested, searched.test, searched, self.options.rule, *ends)
+            tests.put(part, problem.shelf.kept_as(PairTests, f"tests {int(part[0])}", device, test))
         problem.progress("test", count, count)
         return tests
-
-    def _tested(self, searched: Searched, first: Tensor, second: Tensor) -> PairTests:
-        found = self.options.rule(searched.test, searched.members, first, second, searched.limits)
-        if searched.apart is None:
-            return found
-        return Asked(searched.test, searched.members, searched.apart, searched.limits).again(
-            found, first, second
-        )
 
 
 def _joint_test(rule: JointRule, variable: int, group: int) -> dict[str, Any]:
@@ -361,15 +315,6 @@ def _joint_test(rule: JointRule, variable: int, group: int) -> dict[str, Any]:
 def _at_a_time(n: int, device: torch.device) -> int:
     """Return how many pairs are tested at a time: seconds of work on a CPU, all that it takes to keep a GPU busy."""
     return _PAIRS if device.type != "cpu" else min(_PAIRS, max(_FEW_PAIRS, _VALUES // max(1, n)))
-
-
-def _clusters(test: ConditionalTest, features: Features, problem: Problem) -> Clusters | None:
-    """Return the clusters of the rows, if they are in any."""
-    if problem.clusters is None:
-        return None
-    if not test.takes_clusters:
-        raise InputError(f"groups: {type(test).__name__} has no p-values for rows that depend on each other")
-    return Clusters.of(features, problem.clusters, problem.encoded.rows)
 
 
 def _stops(found: Neighborhoods, cap: str) -> tuple[Stop, ...]:

@@ -136,7 +136,7 @@ def frequencies(asked: Asked, n_pairs: int, where: Where) -> Frequencies:
     if problem.n < LEAST_ROWS:
         raise InputError(f"stability needs at least {LEAST_ROWS} rows; the table has {problem.n}")
     shelf = problem.shelf.section("half-samples")
-    sent = replace(asked, problem=replace(problem, progress=silent, shelf=Shelf()))
+    sent = replace(asked, problem=replace(problem, progress=silent, shelf=Shelf(), where=Where()))
     halves = run_tasks(half_edges, sent, 2 * n_pairs, where, shelf, problem.progress, "half-samples")
     return counted(halves, problem.d, problem.required)
 

@@ -37,6 +37,11 @@ class Where:
     workers: int | None = None
     cluster: str | None = None
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it names workers or a cluster."""
+        return self.workers is not None or self.cluster is not None
+
 
 def run_tasks(
     function: Callable[[Any, int], Arrays],
