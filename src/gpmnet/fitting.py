@@ -264,9 +264,11 @@ class _Fit:
         engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
         draws = complete_tables(table, plan.seed, self.progress)
         problems, skipped = zip(*(plan.problem(draw, self.progress) for draw in draws), strict=True)
+        if draws[0].needs == "set" and len(problems) > 1:
+            problems = (replace(problems[0], others=tuple(one.encoded for one in problems[1:])),)
         if self.shelf is not None:
             self.shelf.open(plan.key(table, halvings))
-            sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(draws)))]
+            sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(problems)))]
             pairs = zip(problems, sections, strict=True)
             problems = tuple(replace(one, shelf=section) for one, section in pairs)
         problem = problems[0]

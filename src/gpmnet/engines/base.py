@@ -55,6 +55,8 @@ class Problem:
         Where what is finished is kept, for the case that the fit is stopped.
     where : Where
         Where its tasks are done, of an engine that has such.
+    others : tuple of Encoded
+        Other complete draws of the table, of an engine that leaves gaps out of its tests: a neighborhood is what all show.
     """
 
     encoded: Encoded
@@ -69,6 +71,7 @@ class Problem:
     progress: Progress = silent
     shelf: Shelf = field(default_factory=Shelf)
     where: Where = field(default_factory=Where)
+    others: tuple[Encoded, ...] = ()
 
     @property
     def n(self) -> int:
@@ -269,7 +272,7 @@ def blocks_that_fit(engine: Engine, table: Table, device: str, budget: int | Non
     fits are held at once.
     """
     n, levels = table.n_rows, table.n_levels
-    times = table.filling.n_draws if table.filling is not None and table.has_gaps else 1
+    times = table.filling.n_fits if table.filling is not None and table.has_gaps else 1
     free = available_bytes(device, budget)
     for halvings in range(MOST_HALVINGS + 1):
         with smaller_blocks(halvings):

@@ -9,21 +9,25 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from gpmnet.checks import check_number, check_type
 from gpmnet.columns.functions import ColumnFunction, feature_functions
 from gpmnet.columns.tabulated import table_bytes
 from gpmnet.engines.base import Description, Engine, Found, Joint, Problem, Stop
-from gpmnet.engines.local_tasks import Searched, crew_of, tested, tested_elsewhere
+from gpmnet.engines.local_tasks import Searched, crew_of, prepared, tested, tested_elsewhere
 from gpmnet.errors import InputError, quote
 from gpmnet.memory import block_size
 from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
 from gpmnet.nodes.surfaces import SurfaceCollector
 from gpmnet.parts import Part
 from gpmnet.searching.candidates import (
+    LOOKS,
+    Apart,
     Constraints,
     ScreenOptions,
     close_pairs,
+    confirmed,
     search_all_pairs,
     search_apart,
     search_screened,
@@ -283,11 +287,34 @@ class LocalEngine(Engine):
         # Ten times that: Benjamini-Hochberg at 0.05 gets there with twenty neighbors a node.
         limits = Limits(min(10 * alpha, max(problem.alpha, o.alpha_report)), most)
         apart = search_apart(test, settings, found, watch) if small else None
+        found, apart = self._agreed(problem, settings, constraints.start(d), found, apart)
         cap = f"most_neighbors={most}" if most == o.most_neighbors else f"{problem.n:,} rows allow {most}"
         stops = _stops(found, cap)
         return Searched(
             crew, found.members, found.candidates, first, second, limits, found.n_rounds, stops, apart
         )
+
+    def _agreed(
+        self,
+        problem: Problem,
+        settings: SearchOptions,
+        start: Tensor | None,
+        found: Neighborhoods,
+        apart: Apart | None,
+    ) -> tuple[Neighborhoods, Apart | None]:
+        """Return what was found in one draw of a table, as far as all other draws confirm it."""
+        members, looks = found.members, LOOKS if apart is not None else 0
+        for k, encoded in enumerate(problem.others, 1):
+            test = prepared((self.options, replace(problem, encoded=encoded, others=()))).test
+            watch = Watch(problem.progress, problem.shelf, of=f"draw {k}")
+            members = confirmed(test, members, settings, start, watch, looks)
+            if apart is not None:
+                watch = replace(watch, of=f"draw {k}, apart")
+                still = (members == apart.partner[:, None]).any(dim=1)
+                partner = torch.where(still, apart.partner, -1)
+                apart = Apart(partner, confirmed(test, apart.members, settings, start, watch, looks))
+        full = found.is_full & ((members >= 0).sum(dim=1) >= settings.most_members)
+        return replace(found, members=members, is_full=full), apart
 
     def test_pairs(self, searched: Searched, problem: Problem) -> PairTests:
         """Return the full tests of the pairs that came close."""

@@ -22,11 +22,12 @@ from gpmnet.searching.screen import (
     screen,
 )
 from gpmnet.searching.together import Unseen, unseen
-from gpmnet.testing.base import BoundTest, distinct, trimmed, widened
+from gpmnet.testing.base import BoundTest, distinct, packed, trimmed, widened
 from gpmnet.testing.blocks import budget
 from gpmnet.testing.residuals import residuals_of_one_shape
 
-_LOOKS = 2  # for what single features do not show
+LOOKS = 2
+"""How often it is looked for what single features do not show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +98,21 @@ def search_apart(test: BoundTest, options: SearchOptions, found: Neighborhoods, 
     return Apart(partner, members)
 
 
+def confirmed(
+    test: BoundTest, members: Tensor, options: SearchOptions, start: Tensor | None, watch: Watch, looks: int
+) -> Tensor:
+    """Return neighborhoods (d, s; -1 pads) without the members that the search does not find in another draw of the table.
+
+    The same noise of what was observed is in every draw, and what was drawn repeats it: one draw has about as many members
+    that mean nothing as ones that do, where a third of the values is missing.
+    """
+    everyone = torch.arange(len(members), device=members.device)
+    if not members.shape[1]:
+        return members
+    later = _search_and_look(test, everyone, members, options, start, watch, looks).members
+    return packed(torch.where((members[:, :, None] == later[:, None, :]).any(dim=2), members, -1))
+
+
 def _search_and_look(
     test: BoundTest,
     nodes: Tensor,
@@ -104,6 +120,7 @@ def _search_and_look(
     options: SearchOptions,
     start: Tensor | None,
     watch: Watch,
+    looks: int = LOOKS,
 ) -> Neighborhoods:
     """Search, look for what single features do not show, and search again with that."""
     m, device = len(nodes), nodes.device
@@ -111,7 +128,7 @@ def _search_and_look(
     kept = torch.full((m, 0), -1, dtype=torch.int64, device=device) if start is None else start
     allowed = torch.zeros((m, test.designs.features.d + 1), dtype=torch.bool, device=device)
     allowed = allowed.scatter_(1, candidates % allowed.shape[1], True)[:, :-1]
-    for look in range(1, _LOOKS + 1):
+    for look in range(1, looks + 1):
         seen = partial(unseen, test, nodes, found.members, allowed, options.alpha_enter)
         more = watch.shelf.kept_as(Unseen, f"{watch.of}, look {look}", device, seen)
         at = ((more.members >= 0).any(dim=1) & ~found.is_full).nonzero()[:, 0]
