@@ -52,7 +52,7 @@ def test_two_processes_learn_what_one_does(tmp_path, objective, penalised):
 def table(tmp_path):
     rng = np.random.default_rng(0)
     a = rng.normal(size=100)
-    frame = pd.DataFrame({"a": a, "b": a + rng.normal(size=100), "c": rng.normal(size=150)})
+    frame = pd.DataFrame({"a": a, "b": a + rng.normal(size=100), "c": rng.normal(size=100)})
     frame["g"] = np.where(frame["c"] + rng.normal(size=100) > 0, "u", "v")
     frame.to_csv(tmp_path / "t.csv", index=False)
     return tmp_path / "t.csv"
