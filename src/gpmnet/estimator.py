@@ -42,7 +42,7 @@ from gpmnet.selection import Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
 
 _PAIRS = ("forbid", "require", "arrows")
-_PLACES = ("workers", "cluster", "keep", "verbose")
+_PLACES = ("workers", "cluster", "verbose")
 _PARTS = ("energy", "objective", "penalty", "decide", "options")
 
 
@@ -102,12 +102,11 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Pairs of half-samples in which edges are looked for again; 50 gives every edge its `stability`, the share of the 100
         halves in which it is one, and takes about 50 times as long as the fit. 0: none.
     workers : int or None
-        Processes for the half-samples (joblib), each with one thread; None for `n_jobs`, and where that is None too, what
+        Processes (joblib), each with one thread, for the half-samples and for the tasks of a large fit: screens, tests and
+        node models of the local and dag engines. None: tasks are done here, and half-samples in `n_jobs` processes, or as
         `joblib.parallel_config` says. Of a cluster: workers to wait for.
     cluster : str or None
-        Address of the scheduler of a Dask cluster that fits them instead, as in "tcp://10.0.0.1:8786".
-    keep : path or None
-        Folder where finished half-samples are kept: the same fit after a stop goes on from them.
+        Address of the scheduler of a Dask cluster that does both instead, as in "tcp://10.0.0.1:8786".
     verbose : bool
         Whether `fit` says on stderr, phase by phase, what is done and how long the rest will take.
 
@@ -184,7 +183,6 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         stability: int = 0,
         workers: int | None = None,
         cluster: str | None = None,
-        keep: Any = None,
         verbose: bool | int = False,
     ) -> None:
         self.engine = engine
@@ -209,7 +207,6 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.stability = stability
         self.workers = workers
         self.cluster = cluster
-        self.keep = keep
         self.verbose = verbose
 
     def fit(
@@ -342,7 +339,7 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             raise InputError(f"threshold and min_strength choose edges by p-values; here {engine.own_rule}")
         settings = self._settings(engine) | {"random_state": seed}
         memory = check_memory(self.memory)
-        halves = count_of_pairs(self.stability), where_of(self.workers, self.cluster, self.keep)
+        halves = count_of_pairs(self.stability), where_of(self.workers, self.cluster)
         known = forbid, require, arrows, tiers
         return Plan(engine, cutoff, *known, self.device, n_jobs, memory, seed, settings, *halves)
 

@@ -26,6 +26,7 @@ from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
 from gpmnet.imputing import complete_tables, gap_notes, rarely_together
 from gpmnet.jobs import Where
+from gpmnet.jobs.team import team
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
@@ -66,7 +67,7 @@ class Plan:
     stability : int
         Pairs of half-samples; 0 for none.
     where : Where
-        Where half-samples are fitted.
+        Where half-samples are fitted, and the tasks of a fit done.
     """
 
     engine: Engine
@@ -105,7 +106,17 @@ class Plan:
         tiers = position_tiers(names, self.tiers, twins)
         alpha = self.cutoff.value if self.cutoff.of == "p" else 0.0
         return Problem(
-            encoded, forbidden, required, known[2], tiers, alpha, clusters, self.seed, self.device, progress
+            encoded,
+            forbidden,
+            required,
+            known[2],
+            tiers,
+            alpha,
+            clusters,
+            self.seed,
+            self.device,
+            progress,
+            where=self.where,
         ), skipped
 
     def key(self, table: Table, halvings: int = 0) -> str:
@@ -185,6 +196,8 @@ def fit_table(
     check_gaps(plan.engine, table)
     if plan.stability:
         check_halves(table)
+    if shelf is not None and shelf.folder is not None and team().size > 1:
+        raise InputError("processes that train together keep nothing to resume from: leave out resume")
     fit = _Fit(table, begun, origin, progress, on_edges, shelf)
     halvings = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
     while True:
@@ -267,9 +280,11 @@ class _Fit:
         self.progress("encode", 0, 1)
         draws = complete_tables(table, plan.seed, self.progress)
         problems, skipped = zip(*(plan.problem(draw, self.progress) for draw in draws), strict=True)
+        if draws[0].needs == "set" and len(problems) > 1:
+            problems = (replace(problems[0], others=tuple(one.encoded for one in problems[1:])),)
         if self.shelf is not None:
             self.shelf.open(plan.key(table, halvings))
-            sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(draws)))]
+            sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(problems)))]
             pairs = zip(problems, sections, strict=True)
             problems = tuple(replace(one, shelf=section) for one, section in pairs)
         problem = problems[0]

@@ -40,6 +40,11 @@ def block_size(numbers: int) -> int:
     return max(1, numbers >> _halvings.get())
 
 
+def present_halvings() -> int:
+    """Return how often blocks are halved now."""
+    return _halvings.get()
+
+
 @contextmanager
 def smaller_blocks(halvings: int) -> Iterator[None]:
     """Run the body with blocks that are halved so often."""

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from gpmnet.checks import as_path
 from gpmnet.errors import InputError, quote, with_article
 from gpmnet.files import Shelf
 from gpmnet.jobs import Where
@@ -65,11 +64,11 @@ def count_of_pairs(value: Any) -> int:
     return int(value)
 
 
-def where_of(workers: Any, cluster: Any, keep: Any) -> Where:
+def where_of(workers: Any, cluster: Any) -> Where:
     """Return where half-samples are fitted.
 
-    >>> where_of(2, None, None)
-    Where(workers=2, cluster=None, keep=None)
+    >>> where_of(2, None)
+    Where(workers=2, cluster=None)
     """
     if workers is not None:
         whole = isinstance(workers, int | np.integer) and not isinstance(workers, bool)
@@ -84,7 +83,7 @@ def where_of(workers: Any, cluster: Any, keep: Any) -> Where:
         raise InputError(
             f"cluster must be the address of a Dask scheduler, as in 'tcp://127.0.0.1:8786'; got {quote(cluster)}"
         )
-    return Where(workers, cluster, None if keep is None else as_path(keep, "keep"))
+    return Where(workers, cluster)
 
 
 def check_device(device: Any) -> None:

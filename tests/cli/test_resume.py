@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpmnet.engines.local import LocalEngine, LocalFound
+from gpmnet.engines import local
+from gpmnet.engines.local import LocalFound
 from gpmnet.simulate import simulate
 
 # A fit of seconds that writes as often as it can.
@@ -165,8 +166,8 @@ def interrupted(gpmnet, monkeypatch, *command):
 
 def counted(monkeypatch):
     calls = []
-    plain = LocalEngine._tested
-    monkeypatch.setattr(LocalEngine, "_tested", lambda *given: calls.append(0) or plain(*given))
+    plain = local.tested
+    monkeypatch.setattr(local, "tested", lambda *given: calls.append(0) or plain(*given))
     return calls
 
 

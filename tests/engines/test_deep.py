@@ -18,7 +18,8 @@ from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.deep_omega import exact_omega
 from gpmnet.engines.deep_options import DeepOptions
 from gpmnet.engines.deep_tests import given_sets, joined_members
-from gpmnet.engines.local import LocalOptions, Searched
+from gpmnet.engines.local import LocalOptions
+from gpmnet.engines.local_tasks import Searched
 from gpmnet.errors import InputError
 from gpmnet.objectives import OBJECTIVES, Marginalisation, Mixed
 from gpmnet.penalties import PENALTIES, SCAD

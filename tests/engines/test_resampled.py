@@ -163,8 +163,6 @@ def test_wrong_settings_and_small_tables_are_refused():
             GPM(stability=2, workers=wrong).fit(frame)
     with pytest.raises(InputError, match="address of a Dask scheduler"):
         GPM(stability=2, cluster="here").fit(frame)
-    with pytest.raises(InputError, match="keep must be a path"):
-        GPM(stability=2, keep=3).fit(frame)
 
 
 def test_false_edges_are_less_stable_than_true_ones():

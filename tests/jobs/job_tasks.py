@@ -23,11 +23,30 @@ def broken(shared, number):
     return {"number": np.array([number])}
 
 
+def prepared(folder):
+    """Make what tasks of a crew use, and say so."""
+    with (Path(folder) / "prepared.txt").open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    return {"scale": 2.0}
+
+
+def scaled(base, work, number):
+    import torch
+
+    from gpmnet.memory import block_size
+
+    sizes = torch.tensor([os.getpid(), block_size(64)])
+    return {"value": torch.tensor(base["scale"] * work[number]), "said": sizes}
+
+
 def main(address, keep, folder, count, seconds):
     """Run tasks on a cluster and keep what is finished: a client that can be killed."""
-    from gpmnet.jobs import Kept, Where, run_tasks
+    from gpmnet.files import Shelf
+    from gpmnet.jobs import Where, run_tasks
 
-    run_tasks(slow, (folder, float(seconds)), int(count), Where(cluster=address), Kept(Path(keep)))
+    shelf = Shelf(Path(keep))
+    shelf.open("key")
+    run_tasks(slow, (folder, float(seconds)), int(count), Where(cluster=address), shelf)
 
 
 if __name__ == "__main__":

@@ -5,41 +5,50 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import job_tasks
 import pytest
 from job_tasks import broken, slow
-from tests.jobs.test_run_tasks import same, starts
+from tests.jobs.test_run_tasks import opened, same, starts
 
 from gpmnet.errors import InputError
-from gpmnet.jobs import Kept, Where, run_tasks
+from gpmnet.files import Shelf
+from gpmnet.jobs import Where, run_tasks
 from gpmnet.jobs import cluster as gpmnet_cluster
+
+
+def held(path):
+    """Return the number of the task whose result is in a file."""
+    from safetensors import safe_open
+
+    with safe_open(path, "numpy") as file:
+        (number,) = {name.split("/")[0] for name in file.keys()}  # noqa: SIM118  # no mapping
+    return int(number)
 
 
 def expected(tmp_path, count):
     (tmp_path / "here").mkdir()
-    return run_tasks(slow, (tmp_path / "here", 0.0), count, Where(), Kept())
+    return run_tasks(slow, (tmp_path / "here", 0.0), count, Where(), Shelf())
 
 
 def test_one_and_three_workers_give_the_same_bytes(cluster, tmp_path):
     cluster.start_workers(1)
-    one = run_tasks(slow, (tmp_path, 0.0), 8, Where(cluster=cluster.address), Kept())
+    one = run_tasks(slow, (tmp_path, 0.0), 8, Where(cluster=cluster.address), Shelf())
     cluster.start_workers(2)
-    three = run_tasks(slow, (tmp_path, 0.05), 8, Where(workers=3, cluster=cluster.address), Kept())
+    three = run_tasks(slow, (tmp_path, 0.05), 8, Where(workers=3, cluster=cluster.address), Shelf())
     assert same(one, three)
     assert same(one, expected(tmp_path, 8))
     assert starts(tmp_path) == dict.fromkeys(range(8), 2)
     with pytest.raises(
         ValueError, match="two is wrong"
     ):  # an error of a task is no loss, and is raised as it is
-        run_tasks(broken, None, 4, Where(cluster=cluster.address), Kept())
+        run_tasks(broken, None, 4, Where(cluster=cluster.address), Shelf())
 
 
 def test_a_killed_worker_costs_what_it_was_at_work_on(cluster, tmp_path, until):
     victim, other = cluster.start_workers(2)
     count = 16
-    kept = Kept(tmp_path / "kept")
+    kept = opened(tmp_path / "kept")
 
     def kill():
         until(lambda: len(list(tmp_path.glob("kept/*.safetensors"))) >= 4)
@@ -61,14 +70,14 @@ def test_a_killed_worker_costs_what_it_was_at_work_on(cluster, tmp_path, until):
 def test_a_restarted_scheduler_costs_what_was_in_flight(cluster, tmp_path, until):
     cluster.start_workers(2)
     count = 12
-    kept = Kept(tmp_path / "kept")
+    kept = opened(tmp_path / "kept")
     finished = set()
 
     def restart():
         until(lambda: len(list(tmp_path.glob("kept/*.safetensors"))) >= 4)
         cluster.scheduler.kill()
         cluster.scheduler.wait()
-        finished.update(int(path.stem) for path in tmp_path.glob("kept/*.safetensors"))
+        finished.update(held(path) for path in tmp_path.glob("kept/*.safetensors"))
         cluster.start_scheduler()
         cluster.start_workers(
             2
@@ -98,10 +107,11 @@ def test_a_killed_client_goes_on_from_what_is_kept(cluster, tmp_path, until):
     subprocess.run(command, env=cluster.environment, check=True)
     begun = starts(tmp_path)
     for name, written in finished.items():
-        assert begun[int(Path(name).stem)] == 1
+        assert begun[held(tmp_path / "kept" / name)] == 1
         assert os.stat(tmp_path / "kept" / name).st_mtime_ns == written
-    kept = Kept(tmp_path / "kept")
-    assert same([kept.load(number) for number in range(count)], expected(tmp_path, count))
+    kept = opened(tmp_path / "kept")
+    found = [{name: x.numpy() for name, x in kept.take(str(k)).items()} for k in range(count)]
+    assert same(found, expected(tmp_path, count))
 
 
 def test_no_cluster_is_one_line(monkeypatch, tmp_path):
@@ -109,5 +119,5 @@ def test_no_cluster_is_one_line(monkeypatch, tmp_path):
     with pytest.raises(
         InputError, match=r"no Dask scheduler with workers answers at 'tcp://127.0.0.1:9'"
     ) as caught:
-        run_tasks(slow, (tmp_path, 0.0), 2, Where(cluster="tcp://127.0.0.1:9"), Kept())
+        run_tasks(slow, (tmp_path, 0.0), 2, Where(cluster="tcp://127.0.0.1:9"), Shelf())
     assert "\n" not in str(caught.value)

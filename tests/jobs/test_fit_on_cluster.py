@@ -76,34 +76,65 @@ def test_files_are_the_same_serially_in_processes_and_on_clusters(table, tmp_pat
     edges = pd.read_csv(tmp_path / "serial" / "edges.csv")
     assert edges["stability"].between(0, 1).all()
     assert edges["stability"].max() == 1
-    assert not list(tmp_path.glob(".*.halves"))  # what was kept has done its work
+    assert not list(tmp_path.glob("*.resume"))  # what was kept has done its work
 
 
 def test_a_killed_fit_goes_on_where_it_was(table, tmp_path, until):
     done(fit(table, tmp_path / "whole"))
     killed = fit(table, tmp_path / "out")
-    keep = tmp_path / ".out.halves"
-    until(lambda: len(list(keep.glob("*/*.safetensors"))) >= 2)
+    keep = tmp_path / "out.resume"
+    until(lambda: len(list(keep.glob("*.safetensors"))) >= 2)
     killed.kill()
     killed.wait()
-    before = {path: path.stat().st_mtime_ns for path in keep.glob("*/*.safetensors")}
+    before = {path: path.stat().st_mtime_ns for path in keep.glob("*.safetensors")}
     assert 2 <= len(before) < 8
     seen = {}
 
     def watch():  # files are removed at the end: look at them while they are there
-        until(lambda: len(list(keep.glob("*/*.safetensors"))) >= len(before) + 1)
+        until(lambda: len(list(keep.glob("*.safetensors"))) >= len(before) + 1)
         seen.update({path: path.stat().st_mtime_ns for path in before})
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    done(fit(table, tmp_path / "out"))
+    done(fit(table, tmp_path / "out", "--resume"))
     watcher.join()
     assert seen == before
     assert answer(tmp_path / "out") == answer(tmp_path / "whole")
 
 
+@pytest.fixture
+def wide(tmp_path):
+    """A table whose pairs are screened, in more than one panel, and of both kinds."""
+    rng = np.random.default_rng(1)
+    n, d = 150, 120
+    x = rng.normal(size=(n, d))
+    x[:, 1::2] += x[:, ::2]
+    x[:, 2::6] += x[:, :-2:6] ** 2
+    frame = pd.DataFrame(x).add_prefix("x")
+    for at in range(0, d, 4):
+        frame[f"x{at}"] = np.where(frame[f"x{at}"] > 0.3, "u", "v")
+    frame.to_csv(tmp_path / "wide.csv", index=False)
+    return tmp_path / "wide.csv"
+
+
+def test_one_fit_is_the_same_wherever_its_tasks_are_done(wide, tmp_path, cluster):
+    def fitted(name, *options):
+        out = tmp_path / name
+        done(fit(wide, out, "--stability", "0", "--jobs", "1", *options))
+        return answer(out)
+
+    here = fitted("here")
+    cluster.start_workers(1)
+    assert fitted("one process", "--workers", 1) == here
+    assert fitted("loky", "--workers", 2) == here
+    assert fitted("one", "--cluster", cluster.address) == here
+    cluster.start_workers(2)
+    assert fitted("three", "--cluster", cluster.address, "--workers", 3) == here
+    assert len(pd.read_csv(tmp_path / "here" / "edges.csv")) > 30
+
+
 def test_options_for_half_samples_need_them(table, tmp_path):
     for option in (("--workers", "2"), ("--cluster", "tcp://127.0.0.1:9")):
-        process = fit(table, tmp_path / "out", "--stability", "0", *option)
+        process = fit(table, tmp_path / "out", "--stability", "0", "--engine", "deep", *option)
         assert process.wait() == 2
         assert "--stability" in process.stderr.read()

@@ -1,6 +1,7 @@
 """Tables that are read column by column and held in a file: the same table, and the same network."""
 
 import datetime
+import gzip
 import tracemalloc
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from gpmnet import GPM
 from gpmnet.errors import InputError
 from gpmnet.table import load_table, space, streamed
+from gpmnet.table.load import load_raw
 from gpmnet.table.space import is_on_disk
 
 
@@ -18,11 +20,13 @@ from gpmnet.table.space import is_on_disk
 def on_disk(monkeypatch):
     """Make every table one that is too large for memory, sorted two columns at a time and read a few rows at a time."""
 
-    def _on_disk():
+    def _on_disk(rows=97):
         monkeypatch.setattr(space, "IN_MEMORY_BYTES", 0)
         monkeypatch.setattr(space, "CELLS", 1000)
         monkeypatch.setattr(streamed, "STREAMED_BYTES", 0)
         monkeypatch.setattr(streamed, "_ROWS", 97)
+        monkeypatch.setattr(streamed, "_CELLS", 0)
+        monkeypatch.setattr(streamed, "_LEAST_ROWS", rows)
 
     return _on_disk
 
@@ -107,6 +111,112 @@ def test_floats_of_32_bits_stay_so(tmp_path, on_disk):
     assert table.numbers.dtype == np.float32
 
 
+def same_raw(one, other):
+    for name in ("names", "notes", "dates", "ignored", "warnings"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert np.array_equal(one.number_at, other.number_at)
+    assert one.numbers.dtype == other.numbers.dtype
+    assert np.array_equal(one.numbers, other.numbers, equal_nan=True)
+    assert one.labelled.keys() == other.labelled.keys()
+    for at, labels in one.labelled.items():
+        there = other.labelled[at]
+        assert np.array_equal(labels.codes, there.codes)
+        assert (labels.labels, labels.origin, labels.ordered) == (there.labels, there.origin, there.ordered)
+
+
+COLUMNS = {  # eight cells each, read three at a time
+    "whole": ["1", "2", "3", "4", "5", "6", "7", "8"],
+    "fraction late": ["1", "2", "3", "4", "5", "6", "7", "8.5"],
+    "gap late": ["1", "2", "3", "4", "5", "6", "", "8"],
+    "gaps for three": ["1", "2", "3", "", "", "", "7", "8"],
+    "text late": ["1", "2.50", "3", "4", "5", "6", "7", "many"],
+    "text, then gaps": ["u", " v", "v ", "", "", "", "u", "w"],
+    "missing late": ["1.50", "2", "3", "4", "5", "6", "7", "NA"],
+    "zero late": ["10", "2", "3", "4", "5", "6", "7", "08"],
+    "zero late with a gap": ["10", "", "3", "4", "5", "6", "7", "08"],
+    "truth": ["True", "False", "True", "true", "TRUE", "False", "False", "True"],
+    "truth with gaps": ["True", "False", "True", "", "True", "False", "", "True"],
+    "truth, then text": ["True", "False", "True", "yes", "no", "no", "no", "yes"],
+    "truth, then numbers": ["True", "False", "True", "1", "0", "1", "0", "1"],
+    "mark in text": ["NA", "b", "b", "c", "c", "b", "b", "c"],
+    "spelled twice": ["1.1", "2.5", "1.1", "2.5", "1.10", "2.5", "1.1", "2.50"],
+    "long": ["1", "9223372036854775808", "3", "4", "5", "6", "7", "8"],
+    "long and negative": ["1", "9223372036854775808", "3", "-4", "5", "6", "7", "8"],
+    "longer": ["1", "2", "3", "4", "5", "6", "7", "99999999999999999999999"],
+    "date": ["2020-01-05", "2020-01-06", "2020-01-07", "", "2020-02-05", "2021-01-05", "2020-01-05", "x"],
+    "grouped": ['"1,200"', "3", "4", "5", '"6,000"', "7", "8", "9"],
+    "empty": [""] * 8,
+    "quoted lines": ['"a\nb"', "c", "c", "c", '"a\nb"', "d", "d", "c"],
+    "one third": ["0.3333333333333333", "1e-300", "3e5", "0.1", "0.2", "0.30000000000000004", "5", "7"],
+}
+
+
+def lines(columns, separator=","):
+    names = [name.replace(",", "") for name in columns]
+    rows = zip(*columns.values(), strict=True)
+    return "".join(separator.join(row) + "\n" for row in (names, *rows))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.parametrize("name", [*COLUMNS, "all"])
+def test_a_text_read_in_parts_is_the_same(tmp_path, on_disk, name, rows):
+    chosen = COLUMNS if name == "all" else {name: COLUMNS[name], "last": [*"12345678"]}
+    (tmp_path / "t.csv").write_text(lines(chosen | {"end": ["1.5", *"2345678"]}))
+    held = load_raw(tmp_path / "t.csv", na=["7"])
+    on_disk(rows)
+    same_raw(held, load_raw(tmp_path / "t.csv", na=["7"]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a;b;c\n1,5;2;u\n2,5;3;v\n3;4;u\n4,25;5;v\n",  # a comma for a decimal point
+        "a,b,c\nr1,1,2,3\nr2,2,3,4\nr3,5,5,6\n",  # row names
+        "a,b,c,\n1,2,3,\n2,3,4,\n5,5,6,\n",  # a separator at the ends of lines
+        "# made\na b  c\n1 2 3\n\n2 3  4\n5 5 u\n",  # spaces, comments and blank lines
+        "1,2\n3,4\n5,6.5\n",  # no names
+        "a,a,\n1,2,\n2,3,4\n3,4,5\n",  # names twice, and one missing
+    ],
+)
+def test_formats_of_texts_read_in_parts_are_the_same(tmp_path, on_disk, text):
+    (tmp_path / "t.txt").write_text(text)
+    with gzip.open(tmp_path / "t.txt.gz", "wt") as file:
+        file.write(text)
+    held = load_raw(tmp_path / "t.txt")
+    on_disk(2)
+    same_raw(held, load_raw(tmp_path / "t.txt"))
+    same_raw(held, load_raw(tmp_path / "t.txt.gz"))
+
+
+def test_wrong_lines_of_a_text_read_in_parts_are_named(tmp_path, on_disk):
+    on_disk(2)
+    for wrong in ("9", "9,10,11", "9,"):
+        rows = [*(f"{k},{k + 1}" for k in range(7)), wrong, "20,30"]
+        (tmp_path / "t.csv").write_text("a,b\n" + "\n".join(rows) + "\n")
+        if wrong == "9,":
+            assert np.isnan(load_raw(tmp_path / "t.csv").numbers).sum() == 1
+            continue
+        with pytest.raises(InputError, match=r"line 9: [13] fields where 2 are expected"):
+            load_raw(tmp_path / "t.csv")
+
+
+def test_a_text_read_in_parts_is_never_held_whole(tmp_path, monkeypatch):
+    n, k = 40_000, 30
+    drawn = np.random.default_rng(0).normal(size=(n, k))
+    pd.DataFrame(drawn).add_prefix("x").to_csv(tmp_path / "t.csv", index=False)
+    monkeypatch.setattr(space, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(streamed, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(streamed, "_CELLS", 1 << 16)
+    tracemalloc.start()
+    try:
+        raw = load_raw(tmp_path / "t.csv")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(raw.numbers, drawn)
+    assert most < 8 * n * k / 2
+
+
 def test_files_whose_columns_cannot_be_asked_for_one_by_one_are_read_whole(tmp_path, on_disk):
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -128,14 +238,16 @@ def test_an_infinite_value_is_named(tmp_path, on_disk):
         load_table(tmp_path / "t.parquet")
 
 
+@pytest.mark.parametrize("form", ["t.parquet", "t.csv"])
 @pytest.mark.parametrize("engine", ["local", "dag"])
-def test_the_network_is_the_same(tmp_path, on_disk, engine):
-    everything(900).to_parquet(tmp_path / "t.parquet")
+def test_the_network_is_the_same(tmp_path, on_disk, engine, form):
+    frame = everything(900)
+    frame.to_parquet(tmp_path / form) if form == "t.parquet" else frame.to_csv(tmp_path / form, index=False)
     inner = "options__most_rows" if engine == "local" else "options__local__most_rows"
     model = GPM(engine).set_params(**{inner: 300})
-    held = model.fit(tmp_path / "t.parquet").network_
+    held = model.fit(tmp_path / form).network_
     on_disk()
-    streamed_one = model.fit(tmp_path / "t.parquet").network_
+    streamed_one = model.fit(tmp_path / form).network_
     assert held.candidates.equals(streamed_one.candidates)
     assert held.n_edges >= 1
     assert [axis.values for axis in held.shapes.axes.values()] == [

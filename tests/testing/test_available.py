@@ -105,6 +105,22 @@ def test_columns_without_gaps_are_tested_on_all_rows_as_ever():
     assert_same(asked(test, table.names, "a", "d", ()), asked(plain, table.names, "a", "d", ()))
 
 
+def test_columns_that_share_their_gaps_share_a_table(monkeypatch):
+    frame = gapped()
+    frame.loc[frame["b"].isna(), "c"] = np.nan
+    frame.loc[frame["c"].isna(), "b"] = np.nan
+    table = load_table(frame, kinds=KINDS, missing="available")
+    test = test_of(complete_tables(table, 0)[0])
+    made = []
+    plain = AvailableTest._designs
+    monkeypatch.setattr(AvailableTest, "_designs", lambda *given: made.append(given[2]) or plain(*given))
+    a, b, c = (table.names.index(name) for name in "abc")
+    first, second = torch.tensor([a, a, b]), torch.tensor([b, c, c])
+    found = test.pairs(first, second, torch.full((3, 1), -1))
+    assert made == [3]
+    assert found.n_rows.tolist() == [frame["b"].notna().sum()] * 3
+
+
 def test_what_the_rows_cannot_say_has_p_one():
     frame = gapped()[["a", "b", "c", "g"]]
     frame.loc[:149, "b"] = np.nan

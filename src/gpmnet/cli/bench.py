@@ -120,7 +120,7 @@ def _caller(cluster: str | None, workers: int | None) -> Iterator[Caller | None]
     """Yield what calls functions on a cluster; None where there is none."""
     from gpmnet.parameters import where_of
 
-    where_of(workers, cluster, None)
+    where_of(workers, cluster)
     if cluster is None:
         if workers is not None:
             raise InputError("--workers is for a cluster; --jobs runs several cells at a time here")

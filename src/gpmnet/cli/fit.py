@@ -18,6 +18,7 @@ from gpmnet.cli.bar import progress_bar
 from gpmnet.cli.options import AsJson, OpenReport, Quiet, RawCsv, Reading, TablePath, Title, reads_table
 from gpmnet.cli.report import open_page
 from gpmnet.cli.stop import keeps, keeps_also
+from gpmnet.cli.together import check_together, help_train
 from gpmnet.errors import CollinearWarning, GapWarning, InputError, quote
 
 if TYPE_CHECKING:
@@ -126,10 +127,12 @@ def fit(
     ] = 0,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Half-samples at a time; of a cluster, workers to wait for."),
+        typer.Option(
+            metavar="N", help="Processes for tasks and half-samples; of a cluster, workers to wait for."
+        ),
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(metavar="tcp://...", help="Fit half-samples on this Dask cluster.")
+        str | None, typer.Option(metavar="tcp://...", help="Do tasks and half-samples on this Dask cluster.")
     ] = None,
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write report.html; `gpmnet report DIR` can later.")
@@ -150,8 +153,8 @@ def fit(
     if quiet and as_json:
         raise InputError("--quiet prints nothing, --json a summary: give one of them")
     for name, value in (("workers", workers), ("cluster", cluster)):
-        if value is not None and not stability:
-            raise InputError(f"--{name} is for half-samples; it needs --stability 50, for instance")
+        if value is not None and not stability and engine not in ("local", "dag"):
+            raise InputError(f"--{name} with --engine {engine} is for half-samples; it needs --stability 50")
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
     _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
@@ -172,19 +175,25 @@ def fit(
         "stability": stability,
         "workers": workers,
         "cluster": cluster,
-        "keep": halves_beside(out) if stability else None,
     } | parts
     if base is not None:
         settings["options__base"] = base
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
     together = groups if block_rows is None else Block(block_rows)
+    check_together(engine, stability, resume)
     with progress_bar(quiet) as progress:
         progress("read", 0, 1)
         loaded = _load(table, settings, reading, together)
         progress("read", 1, 1)
     results = Results(with_report, open_report, raw_csv, title, quiet, as_json)
-    run(loaded, out, settings, str(table), results, resume)
+    from gpmnet.jobs.team import joined
+
+    with joined() as others:
+        if others.rank:
+            help_train(loaded, settings)
+        else:
+            run(loaded, out, settings, str(table), results, resume)
 
 
 def _load(path: Path, settings: dict[str, Any], reading: Reading, groups: str | Block | None) -> Table:
@@ -195,11 +204,6 @@ def _load(path: Path, settings: dict[str, Any], reading: Reading, groups: str | 
     how = reading.arguments()
     GPM().set_params(**settings).check()
     return load_table(path, missing=settings["missing"], groups=groups, **how)
-
-
-def halves_beside(out: Path) -> Path:
-    """Return the folder of a run's finished half-samples, from which the same command goes on after a stop."""
-    return out.resolve().parent / f".{out.resolve().name[:60]}.halves"
 
 
 def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -268,7 +272,7 @@ def run(
     from gpmnet.cli.show import network_summary, show_network
     from gpmnet.estimator import GPM
     from gpmnet.files import Shelf, claimed, whole_folder
-    from gpmnet.jobs import forget
+    from gpmnet.jobs.team import is_started_together
     from gpmnet.network import Origin
 
     begun = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime())
@@ -288,7 +292,7 @@ def run(
             # They are said with the network, and in the report.
             for said in (ConvergenceWarning, CollinearWarning, GapWarning):
                 warnings.simplefilter("ignore", said)
-            shelf = Shelf(kept_beside(out))
+            shelf = Shelf(None if is_started_together() else kept_beside(out))
             if not resume:
                 shelf.remove()
             try:
@@ -301,8 +305,6 @@ def run(
             progress("write", 0, 1)
             write(network, results.with_report)
         shelf.remove()
-        if settings.get("keep") is not None:
-            forget(settings["keep"])
         keeps(f"the results in {quote(out, 200)} are complete")
     written = [name for name in FILES if results.with_report or name != "report.html"]
     if results.as_json:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError
 from gpmnet.files import Shelf
+from gpmnet.jobs import Where
 from gpmnet.memory import MOST_HALVINGS, available_bytes, smaller_blocks
 from gpmnet.parts import Part
 from gpmnet.progress import Progress, silent
@@ -52,6 +53,10 @@ class Problem:
     progress : Progress
     shelf : Shelf
         Where what is finished is kept, for the case that the fit is stopped.
+    where : Where
+        Where its tasks are done, of an engine that has such.
+    others : tuple of Encoded
+        Other complete draws of the table, of an engine that leaves gaps out of its tests: a neighborhood is what all show.
     """
 
     encoded: Encoded
@@ -65,6 +70,8 @@ class Problem:
     device: str = "cpu"
     progress: Progress = silent
     shelf: Shelf = field(default_factory=Shelf)
+    where: Where = field(default_factory=Where)
+    others: tuple[Encoded, ...] = ()
 
     @property
     def n(self) -> int:
@@ -265,7 +272,7 @@ def blocks_that_fit(engine: Engine, table: Table, device: str, budget: int | Non
     fits are held at once.
     """
     n, levels = table.n_rows, table.n_levels
-    times = table.filling.n_draws if table.filling is not None and table.has_gaps else 1
+    times = table.filling.n_fits if table.filling is not None and table.has_gaps else 1
     free = available_bytes(device, budget)
     for halvings in range(MOST_HALVINGS + 1):
         with smaller_blocks(halvings):

@@ -12,21 +12,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpmnet.checks import check_number, check_type
-from gpmnet.columns.features import build_features
 from gpmnet.directed.build import ScoreOptions, build_score, score_memory
 from gpmnet.directed.directions import Directions, MoralEdge, moral_edges
 from gpmnet.directed.knowledge import Knowledge
 from gpmnet.directed.order import OrderSearch
 from gpmnet.directed.score import Ints
 from gpmnet.engines.base import Engine, Joint, Problem
-from gpmnet.engines.local import LocalEngine, LocalFound, LocalOptions, Searched
+from gpmnet.engines.local import LocalEngine, LocalFound, LocalOptions
+from gpmnet.engines.local_tasks import Searched, crew_of
 from gpmnet.nodes.models import NodeFitter
 from gpmnet.parts import Part
 from gpmnet.searching.near_copies import near_copies
 from gpmnet.searching.screen import candidate_lists
 from gpmnet.selection.pair_rule import Limits
-from gpmnet.testing.available import bound
-from gpmnet.testing.design import Designs
 
 _RULE = (
     "edges were chosen by the score of a directed graph: fdr does not apply to them, and p-values are those of the local "
@@ -183,16 +181,14 @@ class DagEngine(Engine):
     ) -> Searched:
         """Return the tests of the edges, each given the neighbors of its ends in the moral graph."""
         o, d = self.options.local, problem.d
-        dtype = torch.float64 if o.takes_all_pairs(d) else torch.float32
-        functions = o.functions[: max(1, problem.n - 2)]
-        features = build_features(problem.encoded, functions, problem.device, dtype)
-        test = bound(o.test, Designs(features, o.design).tabulated(), problem.encoded, functions)
+        crew = crew_of(o, problem)
+        features = crew.base.test.designs.features
         first = torch.tensor([edge.first for edge in edges], dtype=torch.int64, device=features.device)
         second = torch.tensor([edge.second for edge in edges], dtype=torch.int64, device=features.device)
         members = _strongest(edges, d, min(o.most_neighbors, o.design.most_members(problem.n)))
         members, near = (lists.to(features.device) for lists in (members, _lists(candidates, d)))
         limits = Limits(1.0, max(members.shape[1], 1))
-        return Searched(test, members, near, first, second, limits, 0, ())
+        return Searched(crew, members, near, first, second, limits, 0, ())
 
 
 def known(problem: Problem) -> Knowledge:

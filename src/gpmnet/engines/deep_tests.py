@@ -12,7 +12,8 @@ from torch import Tensor
 
 from gpmnet.engines.base import Problem
 from gpmnet.engines.deep_options import DeepOptions
-from gpmnet.engines.local import LocalEngine, Searched
+from gpmnet.engines.local import LocalEngine
+from gpmnet.engines.local_tasks import Searched
 from gpmnet.omega import generalised_precision
 from gpmnet.selection.pair_rule import ends, union
 from gpmnet.testing.base import PairTests, packed

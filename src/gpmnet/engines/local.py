@@ -12,35 +12,33 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpmnet.checks import check_number, check_type
-from gpmnet.columns.features import Features, build_features
 from gpmnet.columns.functions import ColumnFunction, feature_functions
 from gpmnet.columns.tabulated import table_bytes
 from gpmnet.engines.base import Description, Engine, Found, Joint, Problem, Stop
+from gpmnet.engines.local_tasks import Searched, crew_of, prepared, tested, tested_elsewhere
 from gpmnet.errors import InputError, quote
 from gpmnet.memory import block_size
 from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
 from gpmnet.nodes.surfaces import SurfaceCollector
 from gpmnet.parts import Part
 from gpmnet.searching.candidates import (
+    LOOKS,
     Apart,
     Constraints,
     ScreenOptions,
     close_pairs,
+    confirmed,
     search_all_pairs,
     search_apart,
     search_screened,
 )
 from gpmnet.searching.near_copies import near_copies
 from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, Watch
-from gpmnet.selection.apart import Asked
 from gpmnet.selection.joint import JointRule, JointTest, joint_hypotheses
 from gpmnet.selection.pair_rule import Limits, PairRule
 from gpmnet.selection.say import left_of
 from gpmnet.selection.two_ended import TwoEnded
-from gpmnet.testing.available import bound
-from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
-from gpmnet.testing.clusters import Clusters
-from gpmnet.testing.design import Designs
+from gpmnet.testing.base import ConditionalTest, PairTests
 from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
 
@@ -142,7 +140,7 @@ class LocalFound(Found):
     def describe(self, is_edge: NDArray[np.bool_], shown: NDArray[np.intp]) -> Description:
         """Return Omega and surfaces from node models of the graph of the edges; see `Description`."""
         surfaces = SurfaceCollector(np.stack([self.first[shown], self.second[shown]], axis=1))
-        watched = self.problem.shelf, self.problem.progress
+        watched = self.searched.crew, self.problem.progress
         found = edge_omegas(self.fitter, self._neighbors(is_edge), surfaces, *watched)
         omega = np.full(len(self.first), np.nan)
         for at in np.flatnonzero(is_edge):
@@ -206,37 +204,6 @@ class LocalFound(Found):
             neighbors[a].append(b)
             neighbors[b].append(a)
         return neighbors
-
-
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """What the search hands to the tests.
-
-    Attributes
-    ----------
-    test : BoundTest
-    members : Tensor of shape (d, s)
-        Neighbors of each node, -1 pads.
-    candidates : Tensor of shape (d, C)
-        Whom each node was searched among, -1 pads.
-    first, second : Tensor of shape (m,)
-        Pairs that came close, first < second.
-    limits : Limits
-        Of the pair rule.
-    n_rounds : int
-        Of the search.
-    stops : tuple of Stop
-    """
-
-    test: BoundTest
-    members: Tensor
-    candidates: Tensor
-    first: Tensor
-    second: Tensor
-    limits: Limits
-    n_rounds: int
-    stops: tuple[Stop, ...]
-    apart: Apart | None = None
 
 
 @dataclass(frozen=True)
@@ -304,12 +271,9 @@ class LocalEngine(Engine):
         """Return the neighborhoods and the pairs worth the full test."""
         o, d = self.options, problem.d
         small = o.takes_all_pairs(d)
-        functions = o.functions[: max(1, problem.n - 2)]  # no more than the rows can tell apart
-        dtype = torch.float64 if small else torch.float32
-        features = build_features(problem.encoded, functions, problem.device, dtype)
-        clusters = _clusters(o.test, features, problem)
-        designs = Designs(features, o.design, clusters=clusters).tabulated()
-        test = bound(o.test, designs, problem.encoded, functions)
+        crew = crew_of(o, problem)
+        test = crew.base.test
+        features = test.designs.features
         most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)
@@ -320,41 +284,58 @@ class LocalEngine(Engine):
         if small:
             found = search_all_pairs(test, settings, constraints, watch)
         else:
-            found = search_screened(test, settings, screening, constraints, watch)
+            found = search_screened(settings, screening, constraints, watch, crew)
         alpha = max(problem.alpha, o.alpha_report if small else alpha_enter)
         first, second = close_pairs(found, constraints.required, alpha)
         # Ten times that: Benjamini-Hochberg at 0.05 gets there with twenty neighbors a node.
         limits = Limits(min(10 * alpha, max(problem.alpha, o.alpha_report)), most)
         apart = search_apart(test, settings, found, watch) if small else None
+        found, apart = self._agreed(problem, settings, constraints.start(d), found, apart)
         cap = f"most_neighbors={most}" if most == o.most_neighbors else f"{problem.n:,} rows allow {most}"
         stops = _stops(found, cap)
         return Searched(
-            test, found.members, found.candidates, first, second, limits, found.n_rounds, stops, apart
+            crew, found.members, found.candidates, first, second, limits, found.n_rounds, stops, apart
         )
+
+    def _agreed(
+        self,
+        problem: Problem,
+        settings: SearchOptions,
+        start: Tensor | None,
+        found: Neighborhoods,
+        apart: Apart | None,
+    ) -> tuple[Neighborhoods, Apart | None]:
+        """Return what was found in one draw of a table, as far as all other draws confirm it."""
+        members, looks = found.members, LOOKS if apart is not None else 0
+        for k, encoded in enumerate(problem.others, 1):
+            test = prepared((self.options, replace(problem, encoded=encoded, others=()))).test
+            watch = Watch(problem.progress, problem.shelf, of=f"draw {k}")
+            members = confirmed(test, members, settings, start, watch, looks)
+            if apart is not None:
+                watch = replace(watch, of=f"draw {k}, apart")
+                still = (members == apart.partner[:, None]).any(dim=1)
+                partner = torch.where(still, apart.partner, -1)
+                apart = Apart(partner, confirmed(test, apart.members, settings, start, watch, looks))
+        full = found.is_full & ((members >= 0).sum(dim=1) >= settings.most_members)
+        return replace(found, members=members, is_full=full), apart
 
     def test_pairs(self, searched: Searched, problem: Problem) -> PairTests:
         """Return the full tests of the pairs that came close."""
         count, device = len(searched.first), searched.first.device
         tests = PairTests.unknown(count, device)
-        for part in torch.split(torch.arange(count, device=device), _at_a_time(problem.n, device)):
-            if not len(part):
-                break
+        parts = torch.split(torch.arange(count, device=device), _at_a_time(problem.n, device))
+        parts = parts if count else ()
+        if searched.crew.where.is_elsewhere:
+            for part, found in zip(parts, tested_elsewhere(searched, parts, self.options.rule), strict=True):
+                tests.put(part, found)
+            return tests
+        for part in parts:
             problem.progress("test", int(part[0]), count)
             ends = searched.first[part], searched.second[part]
-            found = problem.shelf.kept_as(
-                PairTests, f"tests {int(part[0])}", device, partial(self._tested, searched, *ends)
-            )
-            tests.put(part, found)
+            test = partial(tested, searched.test, searched, self.options.rule, *ends)
+            tests.put(part, problem.shelf.kept_as(PairTests, f"tests {int(part[0])}", device, test))
         problem.progress("test", count, count)
         return tests
-
-    def _tested(self, searched: Searched, first: Tensor, second: Tensor) -> PairTests:
-        found = self.options.rule(searched.test, searched.members, first, second, searched.limits)
-        if searched.apart is None:
-            return found
-        return Asked(searched.test, searched.members, searched.apart, searched.limits).again(
-            found, first, second
-        )
 
 
 def _joint_test(rule: JointRule, variable: int, group: int) -> dict[str, Any]:
@@ -364,15 +345,6 @@ def _joint_test(rule: JointRule, variable: int, group: int) -> dict[str, Any]:
 def _at_a_time(n: int, device: torch.device) -> int:
     """Return how many pairs are tested at a time: seconds of work on a CPU, all that it takes to keep a GPU busy."""
     return _PAIRS if device.type != "cpu" else min(_PAIRS, max(_FEW_PAIRS, _VALUES // max(1, n)))
-
-
-def _clusters(test: ConditionalTest, features: Features, problem: Problem) -> Clusters | None:
-    """Return the clusters of the rows, if they are in any."""
-    if problem.clusters is None:
-        return None
-    if not test.takes_clusters:
-        raise InputError(f"groups: {type(test).__name__} has no p-values for rows that depend on each other")
-    return Clusters.of(features, problem.clusters, problem.encoded.rows)
 
 
 def _stops(found: Neighborhoods, cap: str) -> tuple[Stop, ...]:

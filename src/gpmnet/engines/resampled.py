@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpmnet import __version__
 from gpmnet.engines.base import Engine, Problem
 from gpmnet.engines.decide import decide
 from gpmnet.errors import InputError
 from gpmnet.files import Shelf
-from gpmnet.files.digest import digest
 from gpmnet.jobs import Arrays, Where, run_tasks
 from gpmnet.memory import refusals_told
 from gpmnet.progress import silent
@@ -41,28 +39,6 @@ class Asked:
     engine: Engine
     problem: Problem
     cutoff: Cutoff
-
-    def key(self) -> str:
-        """Return a name for data and settings: that of another table or of other settings differs."""
-        problem, encoded = self.problem, self.problem.encoded
-        settings = [
-            __version__,
-            self.engine,
-            self.cutoff,
-            problem.seed,
-            problem.device,
-            problem.tiers,
-            encoded.names,
-        ]
-        tables = (
-            encoded.is_discrete,
-            encoded.ranks,
-            encoded.codes,
-            encoded.fine_codes,
-            encoded.tied,
-            encoded.groups,
-        )
-        return digest(settings, [*tables, problem.forbidden, problem.required, problem.arrows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,13 +139,13 @@ def _among(pairs: NDArray[np.intp], at: NDArray[np.intp], d: int) -> NDArray[np.
 
 
 def frequencies(asked: Asked, n_pairs: int, where: Where) -> Frequencies:
-    """Return how often pairs are edges in the halves of `n_pairs` cuts of the rows."""
+    """Return how often pairs are edges in the halves of `n_pairs` cuts of the rows, kept by the problem's shelf."""
     problem = asked.problem
     if problem.n < LEAST_ROWS:
         raise InputError(f"stability needs at least {LEAST_ROWS} rows; the table has {problem.n}")
-    kept = where.kept(asked.key())
-    sent = replace(asked, problem=replace(problem, progress=silent, shelf=Shelf()))
-    halves = run_tasks(half_edges, sent, 2 * n_pairs, where, kept, problem.progress, "half-samples")
+    shelf = problem.shelf.section("half-samples")
+    sent = replace(asked, problem=replace(problem, progress=silent, shelf=Shelf(), where=Where()))
+    halves = run_tasks(half_edges, sent, 2 * n_pairs, where, shelf, problem.progress, "half-samples")
     return counted(halves, problem.d, problem.required)
 
 

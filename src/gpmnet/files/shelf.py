@@ -2,12 +2,12 @@
 
 A shelf is a folder. Things that are finished are written in parts, some at a time; what is under way is in one more file,
 which is replaced. Every file appears whole, is in the format of safetensors (never pickle), and holds the key of its run
-and a digest of its content. Nothing is written in the first seconds of a fit, and then only now and then.
+and a digest of its content. Nothing is written in the first seconds of a fit, and then only now and then; results of tasks
+that run elsewhere are written as they come.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import time
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpmnet.errors import InputError, ResumeWarning, one_line, quote
-from gpmnet.files.digest import metadata
+from gpmnet.files.digest import digest, metadata
 from gpmnet.files.leftovers import clear_files, is_place
 from gpmnet.files.whole import whole_file
 
@@ -91,12 +91,12 @@ class Shelf:
         """Return a thing that the stopped run had finished or was about to, on the CPU; None if it had not come so far."""
         return self._found.pop(item, None)
 
-    def keep(self, item: str, tensors: Mapping[str, Tensor]) -> None:
-        """Keep a thing that is finished; its name has no slash."""
+    def keep(self, item: str, tensors: Mapping[str, Tensor], at_once: bool = False) -> None:
+        """Keep a thing that is finished, `at_once` if it is large work and small to write; its name has no slash."""
         if self.folder is None:
             return
         self._finished[item] = _copied(tensors)
-        if self.is_due:
+        if at_once or self.is_due:
             self._write(None)
 
     def keep_state(self, item: str, tensors: Mapping[str, Tensor]) -> None:
@@ -211,9 +211,9 @@ class _Section(Shelf):
         """Return a thing that the stopped run had finished."""
         return self._shelf.take(f"{self._name}: {item}")
 
-    def keep(self, item: str, tensors: Mapping[str, Tensor]) -> None:
+    def keep(self, item: str, tensors: Mapping[str, Tensor], at_once: bool = False) -> None:
         """Keep a thing that is finished."""
-        self._shelf.keep(f"{self._name}: {item}", tensors)
+        self._shelf.keep(f"{self._name}: {item}", tensors, at_once)
 
     def keep_state(self, item: str, tensors: Mapping[str, Tensor]) -> None:
         """Keep how far a thing is."""
@@ -248,12 +248,8 @@ def _read(path: Path) -> tuple[str, Tensors]:
 
 
 def _digest(content: Tensors) -> str:
-    key = hashlib.blake2b(digest_size=16)
-    for name in sorted(content):
-        value = content[name]
-        key.update(f"{name}\0{value.dtype}{tuple(value.shape)}\0".encode())
-        key.update(value.numpy().tobytes())
-    return key.hexdigest()
+    names = sorted(content)
+    return digest(names, [content[name].numpy() for name in names])
 
 
 def _say(text: str) -> None:

@@ -54,7 +54,7 @@ def gap_notes(table: Table) -> tuple[str, ...]:
     if filling.needs == "set":
         done = (
             "every test uses the rows that have both variables and the whole set that it is given, n_rows of an edge are "
-            "those of the test that decides; Omega and shapes come from one complete draw"
+            f"those of the test that decides; {_draws(filling.n_draws)}"
         )
     else:
         done = (
@@ -63,3 +63,9 @@ def gap_notes(table: Table) -> tuple[str, ...]:
         )
     rare = rarely_together(table)
     return (f"{said}; {done}", *([rare] if rare else []))
+
+
+def _draws(count: int) -> str:
+    if count == 1:
+        return "sets were looked for in one complete draw, from which Omega and shapes come"
+    return f"sets are what {count} complete draws agree on; Omega and shapes come from the first"

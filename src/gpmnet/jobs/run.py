@@ -6,20 +6,24 @@ by that number. Nothing therefore depends on where tasks run, on how many run at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from gpmnet.jobs.kept import Arrays, Kept
+import numpy as np
+from numpy.typing import NDArray
+
+from gpmnet.files import Shelf
 from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
+
+Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Where:
-    """Where tasks run, and where their results are kept.
+    """Where tasks run.
 
     Attributes
     ----------
@@ -28,17 +32,15 @@ class Where:
         number of workers to wait for.
     cluster : str or None
         Address of the scheduler of a Dask cluster.
-    keep : Path or None
-        Folder of finished tasks, from which an interrupted run goes on.
     """
 
     workers: int | None = None
     cluster: str | None = None
-    keep: Path | None = None
 
-    def kept(self, key: str) -> Kept:
-        """Return where the results of what `key` stands for are kept."""
-        return Kept(None if self.keep is None else Path(self.keep) / key)
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it names workers or a cluster."""
+        return self.workers is not None or self.cluster is not None
 
 
 def run_tasks(
@@ -46,11 +48,11 @@ def run_tasks(
     shared: Any,
     count: int,
     where: Where,
-    kept: Kept,
+    shelf: Shelf,
     progress: Progress = silent,
     phase: str = "tasks",
 ) -> list[Arrays]:
-    """Return what a function says of 0, ..., count - 1; those whose result is kept are not computed again.
+    """Return what a function says of 0, ..., count - 1.
 
     Parameters
     ----------
@@ -58,18 +60,29 @@ def run_tasks(
         Takes the shared data and a number; of an importable module if it is to run elsewhere.
     shared : object
         Sent to each process or worker once.
+    shelf : Shelf
+        Every result is kept there as it comes; what a stopped run had put there is not computed again.
     """
-    found = {number: result for number in range(count) if (result := kept.load(number)) is not None}
+    import torch
+
+    found = {
+        number: _arrays(there) for number in range(count) if (there := shelf.take(str(number))) is not None
+    }
     left = [number for number in range(count) if number not in found]
     progress(phase, len(found), count)
     with (
         one_thread()
     ):  # around all of them: tasks in threads of one process restore each other's limits, not the caller's
         for number, result in _results(function, shared, left, where):
-            kept.save(number, result)
+            held = {name: torch.from_numpy(np.ascontiguousarray(part)) for name, part in result.items()}
+            shelf.keep(str(number), held, at_once=True)
             found[number] = result
             progress(phase, len(found), count)
     return [found[number] for number in range(count)]
+
+
+def _arrays(tensors: Mapping[str, Any]) -> Arrays:
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
 def _results(

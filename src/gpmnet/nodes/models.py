@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,6 +30,7 @@ from gpmnet.checks import check_choice, check_number, check_ridges
 from gpmnet.columns.features import Features, gather
 from gpmnet.columns.functions import OWN_FUNCTIONS, Scores, firsts, seconds
 from gpmnet.files import Shelf
+from gpmnet.jobs.crew import Crew
 from gpmnet.memory import block_size
 from gpmnet.nodes.continuous import core_terms, fit_scores
 from gpmnet.nodes.discrete import LOSSES, LogitData, LogitSettings, fit_logits
@@ -260,7 +262,7 @@ def edge_omegas(
     fitter: NodeFitter,
     neighbors: list[list[int]],
     reader: Reader | None = None,
-    shelf: Shelf | None = None,
+    crew: Crew | None = None,
     progress: Progress = silent,
 ) -> EdgeOmegas:
     """Return Omega squared of each directed pair (node, neighbor), and of each continuous node with itself.
@@ -271,8 +273,8 @@ def edge_omegas(
         The neighbors of every node.
     reader : Reader, optional
         For other uses of the same fits.
-    shelf : Shelf, optional
-        Where what every batch said is kept.
+    crew : Crew, optional
+        Fits the models; its shelf keeps what every batch said.
     progress : Progress
         Told of the nodes whose models are there.
     """
@@ -281,12 +283,13 @@ def edge_omegas(
     own = torch.zeros(features.d, dtype=torch.float64)
     own[features.levels.cpu() == 0] = 1.0  # alone, a normal score has log density -z^2/2
     stopped: list[int] = []
-    shelf = Shelf() if shelf is None else shelf
-    done, total = 0, sum(1 for members in neighbors if members)
-    for at, (nodes, around) in enumerate(fitter.batches(dict(enumerate(neighbors)))):
-        progress("Omega", done, total)
+    batches = list(fitter.batches(dict(enumerate(neighbors))))
+    work = _Work(fitter.options, fitter.seed, batches, reader)
+    done, total = 0, sum(map(bool, neighbors))
+    progress("Omega", 0, total)
+    for (nodes, around), said in zip(batches, _all_said(fitter, work, crew), strict=True):
         done += len(nodes)
-        said = shelf.kept(f"node models {at}", partial(_said, fitter, nodes, around, reader))
+        progress("Omega", done, total)
         if reader is not None:
             reader.add(nodes, around, said)
         own[nodes.cpu()] = said["own"].cpu()
@@ -297,6 +300,32 @@ def edge_omegas(
     if total:
         progress("Omega", total, total)
     return EdgeOmegas(squared, own, sorted(stopped))
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What is asked about nodes, batch by batch."""
+
+    options: NodeOptions
+    seed: int
+    batches: list[tuple[Tensor, Tensor]]
+    reader: Reader | None
+
+
+def _all_said(fitter: NodeFitter, work: _Work, crew: Crew | None) -> Iterator[dict[str, Tensor]]:
+    """Yield what the batches say; what is done here is kept as it comes."""
+    if crew is not None and crew.where.is_elsewhere:
+        yield from crew.each(node_task, work, len(work.batches), "omega")
+        return
+    shelf = Shelf() if crew is None else crew.shelf
+    for at, (nodes, around) in enumerate(work.batches):
+        yield shelf.kept(f"node models {at}", partial(_said, fitter, nodes, around, work.reader))
+
+
+def node_task(ground: Any, work: _Work, number: int) -> dict[str, Tensor]:
+    """Return what a batch says, elsewhere; the base of the crew has a test, and that the features of all variables."""
+    fitter = NodeFitter(ground.test.designs.features, work.options, work.seed)
+    return _said(fitter, *work.batches[number], work.reader)
 
 
 def _said(fitter: NodeFitter, nodes: Tensor, around: Tensor, reader: Reader | None) -> dict[str, Tensor]:

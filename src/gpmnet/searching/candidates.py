@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
 
+from gpmnet.jobs.crew import Crew
 from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, Watch, search
-from gpmnet.searching.screen import Hits, candidate_lists, panels, residual_panels, screen
+from gpmnet.searching.screen import (
+    Hits,
+    Panel,
+    candidate_lists,
+    merged,
+    panel_hits,
+    panels,
+    residual_panels,
+    screen,
+)
 from gpmnet.searching.together import Unseen, unseen
-from gpmnet.testing.base import BoundTest, distinct, trimmed, widened
-from gpmnet.testing.residuals import whitened_residuals
+from gpmnet.testing.base import BoundTest, distinct, packed, trimmed, widened
+from gpmnet.testing.blocks import budget
+from gpmnet.testing.residuals import residuals_of_one_shape
 
-_LOOKS = 2  # for what single features do not show
+LOOKS = 2
+"""How often it is looked for what single features do not show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +98,21 @@ def search_apart(test: BoundTest, options: SearchOptions, found: Neighborhoods, 
     return Apart(partner, members)
 
 
+def confirmed(
+    test: BoundTest, members: Tensor, options: SearchOptions, start: Tensor | None, watch: Watch, looks: int
+) -> Tensor:
+    """Return neighborhoods (d, s; -1 pads) without the members that the search does not find in another draw of the table.
+
+    The same noise of what was observed is in every draw, and what was drawn repeats it: one draw has about as many members
+    that mean nothing as ones that do, where a third of the values is missing.
+    """
+    everyone = torch.arange(len(members), device=members.device)
+    if not members.shape[1]:
+        return members
+    later = _search_and_look(test, everyone, members, options, start, watch, looks).members
+    return packed(torch.where((members[:, :, None] == later[:, None, :]).any(dim=2), members, -1))
+
+
 def _search_and_look(
     test: BoundTest,
     nodes: Tensor,
@@ -93,6 +120,7 @@ def _search_and_look(
     options: SearchOptions,
     start: Tensor | None,
     watch: Watch,
+    looks: int = LOOKS,
 ) -> Neighborhoods:
     """Search, look for what single features do not show, and search again with that."""
     m, device = len(nodes), nodes.device
@@ -100,7 +128,7 @@ def _search_and_look(
     kept = torch.full((m, 0), -1, dtype=torch.int64, device=device) if start is None else start
     allowed = torch.zeros((m, test.designs.features.d + 1), dtype=torch.bool, device=device)
     allowed = allowed.scatter_(1, candidates % allowed.shape[1], True)[:, :-1]
-    for look in range(1, _LOOKS + 1):
+    for look in range(1, looks + 1):
         seen = partial(unseen, test, nodes, found.members, allowed, options.alpha_enter)
         more = watch.shelf.kept_as(Unseen, f"{watch.of}, look {look}", device, seen)
         at = ((more.members >= 0).any(dim=1) & ~found.is_full).nonzero()[:, 0]
@@ -131,23 +159,44 @@ class ScreenOptions:
     most: int
 
 
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What the tasks of a fit use.
+
+    Attributes
+    ----------
+    test : BoundTest
+    """
+
+    test: BoundTest
+
+    @cached_property
+    def white(self) -> list[Panel]:
+        """The whitened features of all variables, for screens."""
+        return panels(self.test.designs.features)
+
+    def forget(self) -> None:
+        """Give the memory of what screens use back."""
+        self.__dict__.pop("white", None)
+
+
 def search_screened(
-    test: BoundTest,
     options: SearchOptions,
     screening: ScreenOptions,
     constraints: Constraints,
     watch: Watch,
+    crew: Crew,
 ) -> Neighborhoods:
-    """Screen, search, screen again with what the neighbors leave, and search where that found more."""
-    features, progress, shelf = test.designs.features, watch.progress, watch.shelf
-    d, white, start = features.d, panels(features), constraints.start(features.d)
-    alpha, most, closed = screening.alpha, screening.most, constraints.forbidden
+    """Screen, search, screen again with what the neighbors leave, and search where that found more.
+
+    The base of the crew, which does the screens, is a `Ground`.
+    """
+    ground: Ground = crew.base
+    test = ground.test
+    features, shelf = test.designs.features, watch.shelf
+    d, start, closed = features.d, constraints.start(features.d), constraints.forbidden
     device = features.device
-
-    def screened() -> Hits:
-        return screen(white, white, alpha, most, lambda done: progress("screen", done, d), closed)
-
-    hits = shelf.kept_as(Hits, "screen", device, screened)
+    hits = shelf.kept_as(Hits, "screen", device, partial(_screened, crew, ground, screening, closed))
     candidates = hits.lists(d)
     everyone = torch.arange(d, device=device)
     found = search(test, everyone, candidates, options, start, watch)
@@ -155,20 +204,76 @@ def search_screened(
     if not len(connected):
         return found
 
-    def screened_again() -> Hits:
-        blocks = whitened_residuals(test.designs, connected, trimmed(found.members[connected]))
-        left, total = residual_panels(features, blocks), len(connected)
-        return screen(left, white, alpha, most, lambda done: progress("screen again", done, total), closed)
-
-    more = shelf.kept_as(Hits, "screen again", device, screened_again)
+    members = trimmed(found.members[connected])
+    batches = list(test.designs.batches(members, budget(device)))
+    left = _Left(connected, members, batches, screening, closed)
+    more = shelf.kept_as(Hits, "screen again", device, partial(_screened_again, crew, left))
+    ground.forget()
     more = more.take(~(candidates[more.node] == more.candidate[:, None]).any(dim=1))
     if not len(more.node):
         return found
     candidates, nodes = Hits.joined([hits, more]).lists(d), torch.unique(more.node)
     started = None if start is None else start[nodes]
-    again = replace(watch, phase="search again")
-    later = search(test, nodes, candidates[nodes], options, started, again)
+    watch = replace(watch, phase="search again")
+    later = search(test, nodes, candidates[nodes], options, started, watch)
     return found.replaced(nodes, candidates, later)
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """Nodes (m,), their neighbors (m, s), which of them are looked at together, and what is asked of them."""
+
+    nodes: Tensor
+    members: Tensor
+    batches: list[Tensor]
+    screening: ScreenOptions
+    closed: Tensor
+
+
+def _screened(crew: Crew, ground: Ground, screening: ScreenOptions, closed: Tensor) -> Hits:
+    """Return the pairs that pass given nothing."""
+    d, done = ground.test.designs.features.d, 0
+    sizes = [len(panel.variables) for panel in ground.white]
+    parts = []
+    for size, said in zip(sizes, crew.each(_panel_task, screening.alpha, len(sizes), "screen"), strict=True):
+        parts.append((_heard("own", said), _heard("later", said)))
+        done += size
+        crew.progress("screen", done, d)
+    return merged(parts, True, screening.most, closed)
+
+
+def _panel_task(ground: Ground, alpha: float, number: int) -> dict[str, Tensor]:
+    own, later = panel_hits(ground.white[number], ground.white[number:], alpha)
+    return _said("own", own) | _said("later", later)
+
+
+def _screened_again(crew: Crew, left: _Left) -> Hits:
+    """Return the pairs that pass given the neighbors of their nodes."""
+    found, done = [], 0
+    for rows, said in zip(
+        left.batches, crew.each(_left_task, left, len(left.batches), "screen again"), strict=True
+    ):
+        found.append(_heard("hits", said))
+        done += len(rows)
+        crew.progress("screen again", done, len(left.nodes))
+    return Hits.joined(found)
+
+
+def _left_task(ground: Ground, left: _Left, number: int) -> dict[str, Tensor]:
+    rows, designs = left.batches[number], ground.test.designs
+    nodes = left.nodes[rows]
+    block = nodes, residuals_of_one_shape(designs, nodes, left.members[rows])
+    parts = residual_panels(designs.features, iter([block]))
+    o = left.screening
+    return _said("hits", screen(parts, ground.white, o.alpha, o.most, forbidden=left.closed))
+
+
+def _said(name: str, hits: Hits) -> dict[str, Tensor]:
+    return {f"{name} {field.name}": getattr(hits, field.name) for field in fields(hits)}
+
+
+def _heard(name: str, said: dict[str, Tensor]) -> Hits:
+    return Hits(**{field.name: said[f"{name} {field.name}"] for field in fields(Hits)})
 
 
 def close_pairs(found: Neighborhoods, required: Tensor, alpha: float) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ nothing of size d x d is ever kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ class Hits:
             torch.cat([part.score for part in parts]),
         )
 
-    def take(self, at: Tensor) -> Hits:
+    def take(self, at: Tensor | slice) -> Hits:
         """Return some of the hits, by position or mask."""
         return Hits(self.node[at], self.candidate[at], self.score[at])
 
@@ -156,20 +156,39 @@ def screen(
     Time 2 n (sum of node widths) (sum of candidate widths) operations, half of it where `left` is `right`: each product
     then serves both ends. Memory one product of two panels, and `most` hits a node.
     """
-    symmetric = left is right
-    kept: list[Hits] = []
     done = 0
-    with _fast_products(right):
+
+    def found() -> Iterator[tuple[Hits, Hits]]:
+        nonlocal done
         for at, a in enumerate(left):
-            found = _blocks(a, right[at:] if symmetric else right, alpha)
-            if symmetric:
-                # Hits of later panels are those panels' too, and what earlier ones found is not final.
-                found += [hit.turned() for hit in found[1:]] + kept
-                kept = []
-            kept.append(_strongest(_permitted(Hits.joined(found), forbidden), most))
+            yield panel_hits(a, right[at:] if left is right else right, alpha)
             done += len(a.variables)
             if progress is not None:
                 progress(done)
+
+    return merged(found(), left is right, most, forbidden)
+
+
+def panel_hits(a: Panel, right: list[Panel], alpha: float) -> tuple[Hits, Hits]:
+    """Return the hits of a panel with the first of others, and with the rest of them."""
+    with _fast_products(right):
+        found = _blocks(a, right, alpha)
+    return found[0], Hits.joined([found[0].take(slice(0, 0)), *found[1:]])
+
+
+def merged(parts: Iterable[tuple[Hits, Hits]], symmetric: bool, most: int, forbidden: Tensor | None) -> Hits:
+    """Return each node's strongest hits from those of panel after panel, as `panel_hits` says them.
+
+    In a `symmetric` screen a panel comes with itself and those behind it.
+    """
+    kept: list[Hits] = []
+    for own, later in parts:
+        found = [own, later]
+        if symmetric:
+            # Hits of later panels are those panels' too, and what earlier ones found is not final.
+            found += [later.turned(), *kept]
+            kept = []
+        kept.append(_strongest(_permitted(Hits.joined(found), forbidden), most))
     return Hits.joined(kept)
 
 

@@ -2,7 +2,8 @@ r"""Training of an energy by Adam: score matching with a penalty on Omega, early
 
 .. math:: \frac1B \sum_{r \in \text{batch}} \ell(x_r) + \sum_{i<j} c_{ij}^2\, \rho_\lambda(\Omega_{ij} / c_{ij})
 
-Omega is that of the whole energy, estimated from a few rows of the batch; c are the units of the pairs.
+Omega is that of the whole energy, estimated from a few rows of the batch; c are the units of the pairs. Processes that
+train together (`gpmnet.jobs.team`) share the rows of each batch, and those held out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from gpmnet.checks import check_number
 from gpmnet.energies import Energy
 from gpmnet.errors import ComputationError
 from gpmnet.files import Shelf
+from gpmnet.jobs.team import team
 from gpmnet.objectives import Objective
 from gpmnet.objectives.pseudolikelihood import log_conditionals
 from gpmnet.omega import squared_omega
@@ -79,7 +81,10 @@ class OmegaPenalty:
 
     def __call__(self, energy: Energy, h: Tensor) -> Tensor:
         """Return the penalty of an energy, Omega over the first rows (n, D)."""
-        omega = (squared_omega(energy, h[: self.n_rows]) + _SMOOTH).sqrt()
+        rows, others = h[: self.n_rows], team()
+        mine = others.part(rows)
+        squared = squared_omega(energy, mine, h.new_full((len(mine),), 1 / max(1, len(rows))))
+        omega = (others.summed(squared) + _SMOOTH).sqrt()
         units = self.units.clamp(min=1e-6)
         return torch.triu(units.square() * self.penalty.value(omega / units), diagonal=1).sum()
 
@@ -101,8 +106,11 @@ class Loss:
     penalty: OmegaPenalty | None = None
 
     def terms(self, h: Tensor, generator: torch.Generator) -> dict[str, Tensor]:
-        """Return the terms of rows (n, D) by their names."""
-        found = {"objective": self.objective(self.energy, h, generator).mean()}
+        """Return the terms of rows (n, D) by their names; in a team, gradients are those of this process's rows."""
+        mine = team().part(h)
+        losses = self.objective(self.energy, mine, team().own(generator))
+        mean = losses.mean() * (len(mine) / len(h)) if len(mine) else losses.sum()
+        found = {"objective": team().summed(mean)}
         if self.penalty is not None:
             found["penalty on Omega"] = self.penalty(self.energy, h)
         return found
@@ -218,6 +226,7 @@ def train(
     if begun is not None:
         state.restore(begun)
     patient = True if done is None else not bool(done["impatient"])
+    team().agree(deep)
     while done is None and state.step < training.steps and patient:
         if state.step % _EVERY == 0 or (solve is not None and state.step == 1):
             if state.step % _EVERY == 0 and track.shelf.is_due:
@@ -228,6 +237,7 @@ def train(
         if patient:
             if solve is not None and state.step == 0:
                 solve(rows)
+                team().agree(deep)
             else:
                 _step(loss, rows, training.batch, state)
             state.step += 1
@@ -284,6 +294,7 @@ def _step(loss: Loss, rows: Tensor, batch: int, state: _State) -> None:
             )
     state.optimiser.zero_grad()
     torch.autograd.backward(torch.stack(list(terms.values())).sum())
+    team().add_gradients(_trainable(state.deep))
     length = nn.utils.clip_grad_norm_(_trainable(state.deep), _CLIP)
     if not bool(torch.isfinite(length)):
         raise ComputationError(

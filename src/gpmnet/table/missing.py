@@ -70,6 +70,11 @@ class Filling:
     sweeps: int
     needs: Needs
 
+    @property
+    def n_fits(self) -> int:
+        """Draws that are held at once: all that are fitted, or, where one is, also one of those that confirm it."""
+        return self.n_draws if self.needs == "pair" else min(2, self.n_draws)
+
 
 class MissingPolicy(Part, ABC):
     """What becomes of a table in which some values are missing: a frozen dataclass of settings."""
@@ -168,14 +173,19 @@ class AvailableRows(MissingPolicy):
 
     Parameters
     ----------
+    n_draws : int
+        Complete draws in which neighborhoods are looked for: members are those of the first that all others confirm.
+        Omega and shapes come from the first.
     sweeps : int
-        Of the one complete draw in which neighborhoods are looked for and from which Omega and shapes come.
+        Of each draw.
     """
 
+    n_draws: int = 5
     sweeps: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_number(self, "n_draws", 1, integer=True)
         check_number(self, "sweeps", 1, integer=True)
 
     def admit(self, raw: RawTable, schema: Schema) -> Admitted:
@@ -184,8 +194,8 @@ class AvailableRows(MissingPolicy):
 
     @property
     def filling(self) -> Filling:
-        """One draw, to search in."""
-        return Filling(1, self.sweeps, "set")
+        """Draws to search in."""
+        return Filling(self.n_draws, self.sweeps, "set")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from gpmnet.table.files import check_file
 from gpmnet.table.frames import from_array, from_frame
 from gpmnet.table.raw import RawTable
 from gpmnet.table.reading import Reading
-from gpmnet.table.text import check_separator, read_text
+from gpmnet.table.text import check_separator, find_format, read_text
 
 _NUMBER_BYTES, _CELL_BYTES = 8, 64
 _PLACE = re.compile(rb"""\br=["']([A-Z]{0,7})([0-9]{1,10})["']""")
@@ -50,7 +50,10 @@ def read_raw(path: str | Path, *, na: frozenset[str] = frozenset(), **options: A
     elif suffix == ".xlsx":
         frame, remarks = _read_excel(path, reading)
     else:
-        table = read_text(path, suffix, reading)
+        form = find_format(path, suffix, reading)
+        if streamed.is_long_text(path) and not reading.transpose:
+            return streamed.from_text(path, form, na)
+        table = read_text(path, form, reading)
         frame, remarks, row_names, notes = table.frame, table.remarks, table.row_names, table.notes
     if reading.transpose:
         return _transposed(frame, na, remarks)

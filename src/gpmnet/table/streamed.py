@@ -1,25 +1,44 @@
-"""Parquet files that are too large to be held: one column at a time, and of it one batch of rows.
+"""Files that are too large to be held: Parquet one column at a time, and of it one batch of rows; text some rows at a time.
 
 What comes out is what reading the whole file gives (`gpmnet.table.frames`), to the last bit. Numbers go to where
-`gpmnet.table.space` finds room; text is held as codes and its distinct spellings.
+`gpmnet.table.space` finds room; text is held as codes and its distinct spellings. What a column of a text file holds is
+known when all of it was seen, hence it is read twice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gpmnet.table.assemble import AnyColumn, Text, assemble
 from gpmnet.table.frames import as_floats, column_of
-from gpmnet.table.raw import RawTable, check_shape, unique_names
+from gpmnet.table.parse import FEW_NUMBERS
+from gpmnet.table.raw import Labelled, RawTable, check_shape, unique_names
 from gpmnet.table.space import column_space, release
+from gpmnet.table.text_body import (
+    EMPTY_LAST,
+    TextFormat,
+    few_numbers,
+    is_whole,
+    leading_zeros,
+    long_fields,
+    raise_ragged,
+    read_parts,
+    same_numbers,
+)
 
 STREAMED_BYTES = 1 << 29
 """Files that unpack to more than this are read column by column."""
 _ROWS = 1 << 20
+_CELLS, _LEAST_ROWS = 1 << 22, 1 << 10  # of a text, at a time
+_GZIP_TIMES = 4  # so many times as long as the file is a packed table, about
 
 
 def can_stream(file: Any, kept: list[int]) -> bool:
@@ -81,3 +100,143 @@ def _text(file: Any, name: str) -> Text:
         codes = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)
         parts.append(np.array([*lookup, -1], dtype=np.int32)[codes])
     return Text(np.concatenate(parts), tuple(places))
+
+
+def is_long_text(path: Path) -> bool:
+    """Whether a text file is too large to be held."""
+    times = _GZIP_TIMES if path.suffix.lower() == ".gz" else 1
+    return times * path.stat().st_size > STREAMED_BYTES
+
+
+def from_text(path: Path, form: TextFormat, na: frozenset[str]) -> RawTable:
+    """Return the raw form of a text table."""
+    with long_fields():
+        seen = _Seen.of(path, form)
+        zeros = leading_zeros(path, form, seen.whole())
+        form = replace(form, as_text=form.as_text | seen.texts() | zeros)
+        few = [at for at in seen.few() if at not in zeros]
+        notes = same_numbers(path, form, few)
+        width, remarks = form.width, form.remarks
+        if not form.names[-1] and width > 2 and seen.is_empty[-1]:
+            width, remarks = width - 1, (*remarks, EMPTY_LAST)
+        names, renamed = unique_names(form.names[:width])
+        check_shape(seen.n_rows, width)
+        number_at = np.array([at for at in seen.numbers() if at < width and at not in zeros], dtype=np.intp)
+        numbers, columns = _filled(path, form, seen.n_rows, number_at, width)
+    raw = assemble(names, numbers, number_at, columns, na, (*remarks, *renamed))
+    ignored = raw.ignored | {0: "row names"} if form.row_names else raw.ignored
+    return replace(raw, ignored=ignored, notes=notes | raw.notes)
+
+
+def _parts(path: Path, form: TextFormat) -> Iterator[pd.DataFrame]:
+    return read_parts(path, form, max(_LEAST_ROWS, _CELLS // form.width))
+
+
+@dataclass(eq=False)
+class _Seen:
+    """What pandas takes the columns of a text for, part by part: arrays of shape (width,).
+
+    Attributes
+    ----------
+    n_rows : int
+    kinds : dict of str to ndarray of bool
+        By letter of a type, the columns that have a part of that type; parts that are all empty do not count.
+    is_empty, has_gaps, is_integral : ndarray of bool
+        Whether a column has no values, an empty cell, or whole numbers only.
+    distinct : dict of int to set
+        The numbers of columns that have few of them so far.
+    """
+
+    n_rows: int
+    kinds: dict[str, NDArray[np.bool_]]
+    is_empty: NDArray[np.bool_]
+    has_gaps: NDArray[np.bool_]
+    is_integral: NDArray[np.bool_]
+    distinct: dict[int, set[float]]
+
+    @classmethod
+    def of(cls, path: Path, form: TextFormat) -> _Seen:
+        """Read a text once."""
+        yes, no = np.ones(form.width, dtype=bool), np.zeros(form.width, dtype=bool)
+        kinds = {kind: no.copy() for kind in "iufbO"}
+        seen = cls(0, kinds, yes.copy(), no.copy(), yes.copy(), {at: set() for at in range(form.width)})
+        for part in _parts(path, form):
+            seen._add(part)
+        if seen.has_gaps[-1]:  # an empty last cell, or a line that ends too early?
+            raise_ragged(path, form)
+        return seen
+
+    def _add(self, part: pd.DataFrame) -> None:
+        self.n_rows += len(part)
+        gone = part.isna().to_numpy()
+        empty = gone.all(axis=0)
+        self.is_empty &= empty
+        self.has_gaps |= gone.any(axis=0)
+        kind_of = np.array([dtype.kind for dtype in part.dtypes])
+        for kind, where in self.kinds.items():
+            where |= (kind_of == kind) & ~empty
+        floats = np.flatnonzero(kind_of == "f")
+        self.is_integral[floats] &= is_whole(part[floats.tolist()].to_numpy(dtype=np.float64))
+        for at in [at for at in self.distinct if kind_of[at] in "iuf"]:
+            values = part[at].to_numpy(dtype=np.float64)
+            for some in (values[:1000], values):  # a column at a time is slow, and few get that far
+                self.distinct[at].update(np.unique(some[~np.isnan(some)]).tolist())
+                if len(self.distinct[at]) > FEW_NUMBERS:
+                    del self.distinct[at]
+                    break
+
+    def numbers(self) -> list[int]:
+        """Return the columns that are numbers to pandas when it sees all of them."""
+        has = self.kinds
+        other = has["b"] | has["O"] | (has["u"] & (has["f"] | self.has_gaps))
+        return np.flatnonzero(~other).tolist()
+
+    def texts(self) -> set[int]:
+        """Return those that are text; what was read as numbers or truth values in some parts is spelled out in all."""
+        has = self.kinds
+        truth = has["b"] & ~(has["i"] | has["u"] | has["f"] | has["O"] | self.has_gaps)
+        return set(np.flatnonzero(~truth).tolist()) - set(self.numbers())
+
+    def whole(self) -> list[int]:
+        """Return those that are whole numbers."""
+        return [at for at in self.numbers() if self.is_integral[at]]
+
+    def few(self) -> list[int]:
+        """Return those that are a few numbers, not all of them written as whole ones."""
+        most = few_numbers(self.n_rows)
+        mixed = self.kinds["f"] | self.has_gaps
+        return [
+            at for at in self.numbers() if mixed[at] and len(self.distinct.get(at, range(most + 1))) <= most
+        ]
+
+
+def _filled(
+    path: Path, form: TextFormat, n: int, number_at: NDArray[np.intp], width: int
+) -> tuple[NDArray[np.float64], dict[int, AnyColumn]]:
+    """Return the numbers of n rows of some columns, and the others, which are text or truth values."""
+    numbers = column_space(n, len(number_at), np.float64)
+    others = sorted(set(range(width)) - set(number_at.tolist()))
+    places: dict[int, dict[str, int]] = {at: {} for at in others}
+    codes = {at: np.empty(n, dtype=np.int32) for at in others}
+    truths = set(others) - form.as_text
+    start = 0
+    for part in _parts(path, form):
+        rows = slice(start, start + len(part))
+        numbers[rows] = part[number_at.tolist()].to_numpy(dtype=np.float64)
+        release(numbers)
+        for at in others:
+            if at in truths:
+                codes[at][rows] = part[at].to_numpy(dtype=np.int32)
+                continue
+            found, spellings = pd.factorize(part[at])
+            place = places[at]
+            lookup = [place.setdefault(text.strip(), len(place)) for text in spellings]
+            codes[at][rows] = np.array([*lookup, -1], dtype=np.int32)[found]
+        start = rows.stop
+    columns: dict[int, AnyColumn] = {
+        at: Labelled(codes[at], ("False", "True"), "boolean")
+        if at in truths
+        else Text(codes[at], tuple(places[at]))
+        for at in others
+    }
+    return numbers, columns

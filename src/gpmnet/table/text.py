@@ -1,41 +1,41 @@
 """Text tables: what a file's first lines say about its format, and reading it in that format.
 
 Separator, header and the like are found by splitting the first lines with the one splitter, `records`, that
-also finds the line at fault when a file turns out to be ragged. pandas reads the body.
+also finds the line at fault when a file turns out to be ragged. `gpmnet.table.text_body` reads the rows.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from gpmnet.errors import InputError, one_line, quote
+from gpmnet.errors import InputError, quote
 from gpmnet.table.files import find_encoding, open_text
-from gpmnet.table.parse import FEW_NUMBERS, parse_spellings, same_number, shows_decimal_comma
+from gpmnet.table.parse import parse_spellings, shows_decimal_comma
 from gpmnet.table.reading import Reading
+from gpmnet.table.text_body import (
+    EMPTY_LAST,
+    LEADING_ZERO,
+    SPACES,
+    TextFormat,
+    few_numbers,
+    is_whole,
+    leading_zeros,
+    long_fields,
+    read_body,
+    records,
+    same_numbers,
+)
 
-SPACES = r"\s+"
 _SEPARATORS = ("\t", ";", "|", ",")
 _SAMPLE_LINES, _SAMPLE_CHARACTERS = 200, 1 << 18
-_LEADING_ZERO = re.compile(r"\s*0[0-9]+\s*")
-# The same anywhere in a file; begins with a literal because that is ten times as fast to look for.
-_LEADING_ZERO_WITHIN = re.compile(r"0[0-9](?<=[^0-9A-Za-z.+-]0[0-9])")
-_TRAILING_ZERO_WITHIN = re.compile(r"[.0-9]0(?![0-9])")
 _WITH_COMMA_INSIDE = re.compile(r"[+-]?[0-9.]*,[0-9.,]+")
 _COUNTING_CELLS = 4
-_FIELD_LIMIT = 1 << 24
-# From pandas 3 on the default reads every number to the last bit, and naming the precision is deprecated.
-_EXACT: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,57 +48,22 @@ class TextTable:
     notes: dict[int, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _TextFormat:
-    """How a text table is written."""
-
-    encoding: str
-    separator: str
-    skip: int  # lines before the first row of values
-    names: list[str]
-    as_text: frozenset[int]  # columns that pandas must not turn into numbers
-    row_names: bool
-    remarks: tuple[str, ...]
-
-    @property
-    def width(self) -> int:
-        return len(self.names)
-
-
-def read_text(path: Path, suffix: str, options: Reading) -> TextTable:
+def read_text(path: Path, form: TextFormat, options: Reading) -> TextTable:
     """Read a text table; variables in rows are left in rows, with their names in the first column."""
-    limit = csv.field_size_limit(_FIELD_LIMIT)  # process-wide, hence given back
-    try:
-        form = _find_format(path, suffix, options)
-        frame = _read_body(path, form)
-        zeros = _leading_zeros(path, form, frame)
+    with long_fields():
+        frame = read_body(path, form)
+        zeros = leading_zeros(path, form, _whole_columns(frame))
         numeric = all(dtype.kind in "iuf" for dtype in frame.dtypes.iloc[1:]) and not zeros
         if options.transpose and not numeric:
             zeros = set(range(form.width))  # every column of the file holds a value of each variable
         if zeros:
-            frame = _read_body(path, replace(form, as_text=form.as_text | zeros))
-        notes = {} if options.transpose else _same_numbers(path, form, frame)
-    finally:
-        csv.field_size_limit(limit)
+            frame = read_body(path, replace(form, as_text=form.as_text | zeros))
+        notes = {} if options.transpose else same_numbers(path, form, _few_numbers(frame))
     remarks = form.remarks
     if not form.names[-1] and frame.shape[1] > 2 and frame.iloc[:, -1].isna().all():
         frame = frame.iloc[:, :-1]
-        remarks += ("every line ends with a separator; the empty last column was left out",)
+        remarks += (EMPTY_LAST,)
     return TextTable(frame, remarks, form.row_names, notes)
-
-
-def records(lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each row with the number of its last line; blank lines are passed over."""
-    spaces = separator == SPACES
-    if spaces:
-        lines = (line.strip().replace("\t", " ") + "\n" for line in lines)
-    reader = csv.reader(lines, delimiter=" " if spaces else separator, skipinitialspace=True)
-    try:
-        for row in reader:
-            if len(row) > 1 or any(cell.strip() for cell in row):
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise InputError(f"the table cannot be split at {separator!r}: {one_line(error)}") from error
 
 
 def check_separator(given: str | None) -> str | None:
@@ -111,7 +76,13 @@ def check_separator(given: str | None) -> str | None:
     return separator
 
 
-def _find_format(path: Path, suffix: str, options: Reading) -> _TextFormat:
+def find_format(path: Path, suffix: str, options: Reading) -> TextFormat:
+    """Return how a text table is written, by its first lines."""
+    with long_fields():
+        return _find_format(path, suffix, options)
+
+
+def _find_format(path: Path, suffix: str, options: Reading) -> TextFormat:
     encoding, remarks = find_encoding(path, options)
     comments, before, sample = _sample(path, encoding, options)
     given = check_separator(options.separator)
@@ -129,7 +100,7 @@ def _find_format(path: Path, suffix: str, options: Reading) -> _TextFormat:
         names = ["row", *names] if row_names else [*names, ""]
         if row_names:
             remarks.append("the header is one short: the first column was taken for row names")
-    return _TextFormat(
+    return TextFormat(
         encoding=encoding,
         separator=separator,
         skip=before + (numbered[0][0] if in_table else 0),
@@ -174,7 +145,7 @@ def _kept_as_text(body: list[list[str]], width: int) -> frozenset[int]:
     if any("," in cell and shows_decimal_comma(cell.strip()) for row in body for cell in row):
         return frozenset(range(width))
     return frozenset(
-        at for row in body for at, cell in enumerate(row[:width]) if _LEADING_ZERO.fullmatch(cell)
+        at for row in body for at, cell in enumerate(row[:width]) if LEADING_ZERO.fullmatch(cell)
     )
 
 
@@ -290,106 +261,23 @@ def _names_in_comment(comments: list[str], separator: str, width: int) -> list[s
     return []
 
 
-def _read_body(path: Path, form: _TextFormat) -> pd.DataFrame:
-    with warnings.catch_warnings(), open_text(path, form.encoding) as file:
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        for _ in islice(file, form.skip):
-            pass
-        try:
-            frame: pd.DataFrame = pd.read_csv(
-                file,
-                sep=form.separator,
-                header=None,
-                names=list(range(form.width)),
-                dtype=dict.fromkeys(form.as_text, str),
-                keep_default_na=False,
-                na_values=[""],
-                low_memory=False,
-                skipinitialspace=True,
-                **_EXACT,
-                index_col=False,
-                on_bad_lines="error",
-            )
-        except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error) as error:
-            _raise_ragged(path, form)
-            raise InputError(f"{quote(path)} cannot be read as a table: {one_line(error)}") from error
-        except pd.errors.EmptyDataError:
-            frame = pd.DataFrame(columns=range(form.width))
-    if len(frame) and frame.iloc[:, -1].isna().any():  # an empty last cell, or a line that ends too early?
-        _raise_ragged(path, form)
-    frame.columns = pd.Index(form.names, dtype=object)
-    return frame
-
-
-def _body(path: Path, form: _TextFormat) -> Iterator[tuple[int, list[str]]]:
-    with open_text(path, form.encoding) as file:
-        for line, row in records(islice(file, form.skip, None), form.separator):
-            yield line + form.skip, row
-
-
-def _raise_ragged(path: Path, form: _TextFormat) -> None:
-    """Raise for the first line with too few or too many fields, if there is one."""
-    for line, row in _body(path, form):
-        if len(row) != form.width:
-            raise InputError(
-                f"{quote(path)}, line {line}: {len(row)} fields where {form.width} are expected; "
-                "quote fields that hold the separator, or mend the line"
-            )
-
-
-def _leading_zeros(path: Path, form: _TextFormat, frame: pd.DataFrame) -> set[int]:
-    """Return the columns read as whole numbers in which some value is spelled with a leading zero."""
-    suspects = [at for at in _whole_columns(frame) if at not in form.as_text]
-    if not suspects or not _holds(path, form.encoding, _LEADING_ZERO_WITHIN):
-        return set()
-    found: set[int] = set()
-    for _, row in _body(path, form):
-        found.update(at for at in suspects if at < len(row) and _LEADING_ZERO.fullmatch(row[at]))
-    return found
-
-
-def _same_numbers(path: Path, form: _TextFormat, frame: pd.DataFrame) -> dict[int, tuple[str, ...]]:
-    """Return notes on the columns of few numbers with several spellings of one of them, by position."""
+def _few_numbers(frame: pd.DataFrame) -> list[int]:
+    """Return the columns of a few distinct numbers, not all of them whole."""
     floats = [at for at, dtype in enumerate(frame.dtypes) if dtype.kind == "f"]
-    most = min(FEW_NUMBERS, len(frame) // 3)
+    most = few_numbers(len(frame))
     start = np.sort(frame.iloc[:1000, floats].to_numpy(), axis=0)
     likely = np.count_nonzero(np.diff(start, axis=0) > 0, axis=0) < most
-    few = [at for at, may in zip(floats, likely, strict=True) if may and frame.iloc[:, at].nunique() <= most]
-    if not few or not _holds(path, form.encoding, _TRAILING_ZERO_WITHIN):
-        return {}
-    spelled: dict[int, set[str]] = {at: set() for at in few}
-    for _, cells in _body(path, form):
-        for at in few:
-            spelled[at].add(cells[at].strip())
-    numbers = {at: sorted(spelling for spelling in its if spelling) for at, its in spelled.items()}
-    found = {at: same_number(its, [float(spelling) for spelling in its]) for at, its in numbers.items()}
-    return {at: tuple(notes) for at, notes in found.items() if notes}
+    return [at for at, may in zip(floats, likely, strict=True) if may and frame.iloc[:, at].nunique() <= most]
 
 
 def _whole_columns(frame: pd.DataFrame) -> list[int]:
     """Return the columns of whole numbers; with gaps they are floats to pandas."""
     kinds = [dtype.kind for dtype in frame.dtypes]
     floats = [at for at, kind in enumerate(kinds) if kind == "f"]
-    likely = _whole(frame.iloc[:100, floats].to_numpy())  # a column at a time is slow, and few get that far
+    likely = is_whole(frame.iloc[:100, floats].to_numpy())  # a column at a time is slow, and few get that far
     gapped = [
         at
         for at, whole in zip(floats, likely, strict=True)
-        if whole and _whole(frame.iloc[:, [at]].to_numpy())
+        if whole and is_whole(frame.iloc[:, [at]].to_numpy())
     ]
     return [at for at, kind in enumerate(kinds) if kind in "iu"] + gapped
-
-
-def _whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    whole: NDArray[np.bool_] = np.all((values == np.floor(values)) | np.isnan(values), axis=0)
-    return whole
-
-
-def _holds(path: Path, encoding: str, pattern: re.Pattern[str]) -> bool:
-    """Whether something stands anywhere in the file, which is quick to rule out; it may be three characters long."""
-    end = "\n"
-    with open_text(path, encoding) as file:
-        while chunk := file.read(1 << 20):
-            if pattern.search(end + chunk):
-                return True
-            end = chunk[-2:]
-    return False

@@ -1,10 +1,9 @@
 """Tests of a completed table: each uses the rows in which both variables, or also the whole set, were observed.
 
 The rows of a test are looked at as a table of their own: ranks, functions and regressions are those of these rows, so that
-the answer is that of the same test on these rows of these few columns. Tests that share their rows, since they share the
-columns with gaps, share that table. What was drawn for a gap in one of the two variables says nothing about their dependence
-and is left out even where a set may have gaps (von Hippel 2007). The search, which needs an order and not a p-value, uses
-all rows.
+the answer is that of the same test on these rows of these few columns. Tests that share their rows share that table. What
+was drawn for a gap in one of the two variables says nothing about their dependence and is left out even where a set may
+have gaps (von Hippel 2007). The search, which needs an order and not a p-value, uses all rows.
 """
 
 from __future__ import annotations
@@ -46,18 +45,18 @@ class AvailableTest(BoundTest):
         """Return the full test of pairs (B,) given sets (B, s; -1 pads), each on the rows that have what it needs.
 
         Fewer than `LEAST_TOGETHER` rows, or a variable that is constant in them, give p = 1. Time: beside the tests that of
-        the functions of all columns in a set, once for each set of columns with gaps.
+        the functions of all columns in a set, once for each set of rows.
         """
         tests = PairTests.unknown(len(first), first.device)
         needed = torch.stack([first, second], dim=1)
         needed = torch.cat([needed, given], dim=1) if self.encoded.needs == "set" else needed
-        for gappy, at in self._alike(needed).items():
+        for has, at in self._alike(needed):
             place = torch.tensor(at, device=first.device)
             some = first[place], second[place], given[place]
-            if gappy:
-                tests.put(place, self._on_rows(self._rows(gappy), *some))
-            else:
+            if has.all():
                 tests.put(place, super().pairs(*some))
+            else:
+                tests.put(place, self._on_rows(np.flatnonzero(has), *some))
         return tests
 
     def about(self, ends: Tensor, given: Tensor) -> tuple[Designs, Tensor, Tensor]:
@@ -66,7 +65,8 @@ class AvailableTest(BoundTest):
         The position is -1 where a variable is constant in these rows, and of all where the rows are too few.
         """
         everyone = torch.cat([ends, given])
-        rows = self._rows((everyone if self.encoded.needs == "set" else ends).tolist())
+        needed = everyone if self.encoded.needs == "set" else ends
+        rows = np.flatnonzero(self._has([v for v in needed.tolist() if v >= 0]))
         part, position = self._part(rows, everyone)
         ends, given = (position[x.cpu()].to(x.device) for x in (ends, given))
         return self.designs if part is None else self._designs(part, 1), ends, given
@@ -81,17 +81,24 @@ class AvailableTest(BoundTest):
     def _has_gaps(self) -> NDArray[np.bool_]:
         return np.asarray(~self._observed.all(axis=0))
 
-    def _alike(self, needed: Tensor) -> dict[tuple[int, ...], list[int]]:
-        """Return the positions of tests by the variables with gaps among those that each needs, (B, k; -1 pads)."""
-        groups: dict[tuple[int, ...], list[int]] = {}
+    def _alike(self, needed: Tensor) -> list[tuple[NDArray[np.bool_], list[int]]]:
+        """Return which rows have all that tests need, (n,) of bool, and the tests of each of these, for (B, k; -1 pads).
+
+        Columns of one questionnaire have the same gaps: many sets of columns share their rows.
+        """
+        columns: dict[tuple[int, ...], list[int]] = {}
         for at, variables in enumerate(needed.tolist()):
             gappy = {v for v in variables if v >= 0 and self._has_gaps[v]}
-            groups.setdefault(tuple(sorted(gappy)), []).append(at)
-        return groups
+            columns.setdefault(tuple(sorted(gappy)), []).append(at)
+        groups: dict[bytes, tuple[NDArray[np.bool_], list[int]]] = {}
+        for some, tests in columns.items():
+            has = self._has(some)
+            groups.setdefault(np.packbits(has).tobytes(), (has, []))[1].extend(tests)
+        return [(has, sorted(tests)) for has, tests in groups.values()]
 
-    def _rows(self, variables: Sequence[int]) -> NDArray[np.intp]:
-        """Return the rows that have all of some variables."""
-        return np.flatnonzero(self._observed[:, list(variables)].all(axis=1))
+    def _has(self, variables: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which rows have all of some variables, (n,)."""
+        return np.asarray(self._observed[:, list(variables)].all(axis=1))
 
     def _on_rows(self, rows: NDArray[np.intp], first: Tensor, second: Tensor, given: Tensor) -> PairTests:
         """Return the tests on some rows."""

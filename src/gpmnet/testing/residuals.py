@@ -69,7 +69,11 @@ def lacking_variance(features: Features, variance: Tensor, variables: Tensor) ->
 def whitened_residuals(designs: Designs, nodes: Tensor, given: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield some of the nodes and what their sets (B, s) leave, whitened as far as spikes stay bounded: (b, n, K)."""
     for rows in designs.batches(given, budget(nodes.device)):
-        ends = [nodes[rows]]
-        table = designs.table(given[rows], nodes[rows])
-        left = Residuals.of(designs.features, table, designs.regress(given[rows], ends, table), ends)[0]
-        yield nodes[rows], left.whitened(lacking_variance(designs.features, left.variance, nodes[rows]))
+        yield nodes[rows], residuals_of_one_shape(designs, nodes[rows], given[rows])
+
+
+def residuals_of_one_shape(designs: Designs, nodes: Tensor, given: Tensor) -> Tensor:
+    """Return the same of nodes whose sets are of one shape, all at once: (b, n, K)."""
+    table = designs.table(given, nodes)
+    left = Residuals.of(designs.features, table, designs.regress(given, [nodes], table), [nodes])[0]
+    return left.whitened(lacking_variance(designs.features, left.variance, nodes))
