@@ -81,6 +81,16 @@ def test_a_category_that_hardly_departs_from_chance_is_not_mentioned():
     assert said == "By b: x goes with high a, y with low."
 
 
+def test_a_rare_category_does_not_silence_the_common_ones():
+    at = np.linspace(-1, 1, 21)
+    rare = np.exp(8 * at) / np.exp(8 * at).sum() * 0.001
+    tilt = np.c_[(1 + 0.1 * at) / 42, (1 - 0.1 * at) / 42, rare]
+    number = Axis(tuple(at), tuple(f"{value:.1f}" for value in at))
+    shares = tilt.sum(axis=0) / tilt.sum()
+    said = explained(number, Axis((), ("x", "y", "rare"), shares), tilt).direction
+    assert said == "By b: x goes with high a, y with low, rare with high."
+
+
 def test_a_surface_without_a_sign_is_described_by_thirds(shaped):
     grid = np.outer(np.linspace(-1, 1, 9) ** 2, np.linspace(-1, 1, 9))
     shapes = replace(shaped.shapes, values=(grid - grid.mean(axis=0), *shaped.shapes.values[1:]))

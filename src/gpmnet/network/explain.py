@@ -169,7 +169,7 @@ class Explanation:
         weights = categories.weights
         departs = np.abs(lines - np.outer(weights, number.weights)).sum(axis=1)
         own = departs / np.where(weights > 0, weights, 1.0)
-        said_of = np.flatnonzero((own >= _HARDLY * own.max()) | (len(categories) == 2))
+        said_of = np.flatnonzero((own >= _HARDLY * own[np.argmax(departs)]) | (len(categories) == 2))
         clearest = said_of[np.argsort(-departs[said_of], kind="stable")[:_MOST_LINES]]
         name = short(number_name, 40)
         said = [
