@@ -206,8 +206,13 @@ def test_the_error_and_describe_say_what_helps():
     with pytest.raises(InputError) as caught:
         load_table(frame)
     assert words in str(caught.value)
+    assert '(leave it out: kind "ignored", --kinds NAME=ignored)' in str(caught.value)
     assert 'missing="available" (--missing available) and "impute" use all rows' in str(caught.value)
+    assert str(caught.value).endswith('with 19% of the values missing rather "impute"')
     assert words in describe(frame).warnings[-1]
+    few = frame.drop(columns="deck")
+    with pytest.raises(InputError, match=r'with 5% of the values missing rather "available"$'):
+        load_table(few)
 
 
 def test_neighborhoods_are_what_all_draws_show():
@@ -223,6 +228,7 @@ def test_neighborhoods_are_what_all_draws_show():
         found = found[np.ix_(place, place)].astype(bool)
         recall[count] = (found & truth).sum() / truth.sum()
         assert (found & ~truth).sum() <= 2
-        said = "sets are what 5 complete draws agree on" if count == 5 else "in one complete draw"
+        said = "what 5 completed tables agree on" if count == 5 else "in one completed table"
         assert said in net.facts.warnings[0]
+        assert len(net.facts.warnings[0]) < 280  # the report cuts what is longer than 300
     assert recall[5] > recall[1] + 0.1

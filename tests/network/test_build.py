@@ -122,6 +122,8 @@ def test_axes_are_in_the_units_of_the_data(built, table):
     axes = {network.names[at]: axis for at, axis in network.shapes.axes.items()}
     assert set(axes) == set(VARIABLES)
     assert (axes["farbe"].values, axes["farbe"].labels) == ((), table.schema["farbe"].levels)
+    shares = FRAME["farbe"].value_counts() / N
+    assert axes["farbe"].shares == tuple(shares[label] for label in axes["farbe"].labels)
     assert axes["day"].labels[::10] == ("2020-01-02", "2020-01-31", "2020-02-28")
     assert axes["day"].values == tuple(table.decode("day", GRID))
     assert axes["double"].labels == tuple(f"{value:.4g}" for value in table.decode("double", GRID))

@@ -7,6 +7,7 @@ import pytest
 
 from gpmnet.errors import InputError
 from gpmnet.network import Facts, MarkovNetwork, Pairs
+from gpmnet.network.shapes import Axis, Shapes, joint_shares
 from gpmnet.network.text import strength_word
 from gpmnet.table import Column, Schema
 
@@ -29,15 +30,65 @@ def test_the_order_asked_for_is_kept(shaped):
         assert found.direction == "By <colour>: red $x^ goes with high density, <b>white with low."
 
 
-def test_a_table_names_the_cells_that_stand_out(shaped):
-    found = shaped.explain("grade", "<colour>")
+def centred(log_shares):
+    """Return the interaction in the logarithms of a joint distribution."""
+    rows, columns = log_shares.mean(axis=1, keepdims=True), log_shares.mean(axis=0)
+    return log_shares - rows - columns + log_shares.mean()
+
+
+def explained(x, y, shares):
+    """Return the explanation of two variables of whose joint distribution only the interaction is stored."""
+    net = MarkovNetwork(("a", "b"), Pairs.of([0], [1], sign=[0.0]))
+    shapes = Shapes({0: x, 1: y}, np.array([0]), (centred(np.log(shares)),))
+    return replace(net, shapes=shapes).explain("a", "b")
+
+
+def test_shares_are_those_of_the_distribution_that_the_interaction_is_of():
+    shares = np.random.default_rng(0).dirichlet(np.ones(12)).reshape(3, 4)
+    x, y = Axis((), tuple("abc"), shares.sum(axis=1)), Axis((), tuple("defg"), shares.sum(axis=0))
+    np.testing.assert_allclose(joint_shares(x, y, centred(np.log(shares))), shares, rtol=1e-6)
+
+
+def test_a_table_names_the_cells_with_the_most_rows_too_many_and_too_few():
+    """One row in a thousand makes the largest interaction, and is not what a reader should be told first."""
+    counts = np.array([[400.0, 120, 0.01], [80, 399, 0.01], [0.01, 0.01, 1]])
+    x, y = (Axis((), tuple("klm"), counts.sum(axis=at) / counts.sum()) for at in (1, 0))
+    found = explained(x, y, counts)
     assert found.form == "table"
-    most = np.unravel_index(found.values.argmax(), found.values.shape)
-    least = np.unravel_index(found.values.argmin(), found.values.shape)
-    assert found.direction == (
-        f"Together more often than by chance: grade = {'abc'[most[0]]} and <colour> = {found.y.labels[most[1]]}; "
-        f"less often: grade = {'abc'[least[0]]} and <colour> = {found.y.labels[least[1]]}."
+    assert np.unravel_index(found.values.argmax(), (3, 3)) == (2, 2)
+    assert (
+        found.direction == "Together more often than by chance: a = k and b = k; less often: a = l and b = k."
     )
+
+
+def test_a_category_between_two_others_goes_with_the_middle():
+    """Its line is flat: it is common where the one has gone and the other has not come."""
+    at = np.linspace(-3, 3, 21)
+    given = np.exp(np.c_[-4 * at, 4 * at, np.full(21, 0.2)])
+    shares = given / given.sum(axis=1, keepdims=True) / 21
+    number = Axis(tuple(at), tuple(f"{value:.1f}" for value in at))
+    plan = Axis((), ("basic", "gold", "silver"), shares.sum(axis=0))
+    expected = "By b: basic goes with low a, gold with high, silver with middle."
+    assert explained(number, plan, shares).direction == expected
+    assert np.abs(explained(number, plan, shares).values[:, 2]).max() < 1e-5
+
+
+def test_a_category_that_hardly_departs_from_chance_is_not_mentioned():
+    at = np.linspace(-1, 1, 21)
+    tilt = np.c_[1 + 0.8 * at, 1 - 0.8 * at, 1 + 0.001 * at] / 63
+    number = Axis(tuple(at), tuple(f"{value:.1f}" for value in at))
+    said = explained(number, Axis((), ("x", "y", "z"), tilt.sum(axis=0)), tilt).direction
+    assert said == "By b: x goes with high a, y with low."
+
+
+def test_a_rare_category_does_not_silence_the_common_ones():
+    at = np.linspace(-1, 1, 21)
+    rare = np.exp(8 * at) / np.exp(8 * at).sum() * 0.001
+    tilt = np.c_[(1 + 0.1 * at) / 42, (1 - 0.1 * at) / 42, rare]
+    number = Axis(tuple(at), tuple(f"{value:.1f}" for value in at))
+    shares = tilt.sum(axis=0) / tilt.sum()
+    said = explained(number, Axis((), ("x", "y", "rare"), shares), tilt).direction
+    assert said == "By b: x goes with high a, y with low, rare with high."
 
 
 def test_a_surface_without_a_sign_is_described_by_thirds(shaped):

@@ -198,6 +198,16 @@ def test_half_samples_are_saved(shaped, tmp_path):
     refused(tmp_path, "stability holds a value outside 0 to 1")
 
 
+def test_shares_of_categories_are_saved_and_checked(shaped, tmp_path):
+    axes = dict(shaped.shapes.axes) | {2: Axis((), ("red", "white"), (0.25, 0.75))}
+    replace(shaped, shapes=replace(shaped.shapes, axes=axes)).save(tmp_path)
+    found = MarkovNetwork.load(tmp_path).shapes.axes
+    assert (found[2].shares, found[3].shares) == ((0.25, 0.75), ())
+    for shares in ((0.5,), (0.5, 0.6), (-0.5, 1.5), (float("nan"), 0.5)):
+        with pytest.raises(InputError, match="the shares of an axis"):
+            Axis((), ("red", "white"), shares)
+
+
 def test_rows_of_pairs_are_saved(shaped, tmp_path):
     known = replace(shaped.pairs, n_rows=np.arange(4) + 10.0)
     replace(shaped, pairs=known).save(tmp_path)

@@ -53,8 +53,8 @@ def gap_notes(table: Table) -> tuple[str, ...]:
     )
     if filling.needs == "set":
         done = (
-            "every test uses the rows that have both variables and the whole set that it is given, n_rows of an edge are "
-            f"those of the test that decides; {_draws(filling.n_draws)}"
+            "every test uses the rows that have all that it needs (n_rows of an edge, of the test that decides); "
+            f"{_draws(filling.n_draws)}"
         )
     else:
         done = (
@@ -67,5 +67,7 @@ def gap_notes(table: Table) -> tuple[str, ...]:
 
 def _draws(count: int) -> str:
     if count == 1:
-        return "sets were looked for in one complete draw, from which Omega and shapes come"
-    return f"sets are what {count} complete draws agree on; Omega and shapes come from the first"
+        return "neighborhoods were looked for in one completed table, from which Omega and shapes come"
+    return (
+        f"neighborhoods are what {count} completed tables agree on, and Omega and shapes come from the first"
+    )

@@ -195,7 +195,9 @@ def _axes(table: Table, pairs: Pairs, names: tuple[str, ...]) -> dict[int, Axis]
 def _axis(table: Table, at: int) -> Axis:
     column = table.variables[at]
     if table.is_discrete[at]:
-        return Axis((), column.levels)
+        codes = table.codes[:, np.count_nonzero(table.is_discrete[:at])]
+        counts = np.bincount(codes[codes >= 0], minlength=len(column.levels))
+        return Axis((), column.levels, tuple((counts / counts.sum()).tolist()))
     values = table.decode(column.name, GRID)
     if column.levels:  # a long ordered category: its labels have no scale
         return Axis((), tuple(values.tolist()))

@@ -20,7 +20,7 @@ def density_note(d: int, strength: NDArray[np.float64], min_strength: float = 0.
     """Return one sentence about a network of d variables and edges of some strengths (m,), none where it is not dense.
 
     >>> density_note(5, np.array([0.05, 0.1, 0.15, 0.18, 0.6, 0.7]))[0]
-    '6 of the 10 pairs are edges, 4 of them weaker than 0.2; min_strength, e.g. 0.2, keeps those that are stronger'
+    '6 of the 10 pairs are edges, 4 of them weaker than 0.2; min_strength=0.2 (--min-strength 0.2) keeps the stronger ones'
     >>> density_note(5, np.array([0.6, 0.7]))
     ()
     """
@@ -32,5 +32,6 @@ def density_note(d: int, strength: NDArray[np.float64], min_strength: float = 0.
     if not weak or min_strength >= WEAK:
         return (f"{found}, so that few variables are separated by others",)
     return (
-        f"{found}, {weak:,} of them weaker than {WEAK:g}; min_strength, e.g. {WEAK:g}, keeps those that are stronger",
+        f"{found}, {weak:,} of them weaker than {WEAK:g}; min_strength={WEAK:g} (--min-strength {WEAK:g}) keeps the "
+        "stronger ones",
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gpmnet.errors import InputError
 from gpmnet.network.joint import JointFinding, finding_between
 from gpmnet.network.pairs import ESTIMATES, RESAMPLED
-from gpmnet.network.shapes import Axis
+from gpmnet.network.shapes import Axis, joint_shares
 from gpmnet.network.text import (
     SIGN_WORDS,
     at_cutoff,
@@ -34,6 +34,7 @@ Form = Literal["surface", "lines", "table", "none"]
 _THIRDS = ("low", "middle", "high")
 _ORDERED = ("continuous", "ordinal")
 _MOST_LINES = 4
+_HARDLY = 0.2  # of what the clearest category departs from chance: less is not said
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,35 +149,42 @@ class Explanation:
             return f"{'High' if self.sign > 0 else 'Low'} {a} goes with high {b}."
         if self.values is None or min(self.values.shape) < 3:
             return ""
-        thirds = [_thirds(part.mean(axis=0)) for part in np.array_split(self.values, 3, axis=0)]
+        shares = joint_shares(*self._shape())
+        thirds = [_thirds(part.mean(axis=0)) for part in np.array_split(shares, 3, axis=0)]
         said = [
             (f"{_THIRDS[at]} {a}", f"{_THIRDS[int(np.argmax(row))]} {b}") for at, row in enumerate(thirds)
         ]
         return _sentence([(said[0][0].replace("low", "Low", 1), said[0][1]), *said[1:]])
 
     def _of_lines(self) -> str:
-        """Return which end of the numeric variable each category goes with, the clearest categories first."""
+        """Return where on the numeric variable the categories are found, those that most rows bring out."""
         x, y, values = self._shape()
+        shares = joint_shares(x, y, values)
         if x.is_numeric:
-            categories, lines, category_name, number_name = y, values.T, self.target, self.source
+            categories, number, lines, category_name, number_name = y, x, shares.T, self.target, self.source
         else:
-            categories, lines, category_name, number_name = x, values, self.source, self.target
+            categories, number, lines, category_name, number_name = x, y, shares, self.source, self.target
         if lines.shape[1] < 3:
             return ""
-        clearest = np.argsort(-np.abs(lines).max(axis=1), kind="stable")[:_MOST_LINES]
-        number = short(number_name, 40)
+        weights = categories.weights
+        departs = np.abs(lines - np.outer(weights, number.weights)).sum(axis=1)
+        own = departs / np.where(weights > 0, weights, 1.0)
+        said_of = np.flatnonzero((own >= _HARDLY * own[np.argmax(departs)]) | (len(categories) == 2))
+        clearest = said_of[np.argsort(-departs[said_of], kind="stable")[:_MOST_LINES]]
+        name = short(number_name, 40)
         said = [
             (short(categories.labels[at], 30), _THIRDS[int(np.argmax(_thirds(lines[at])))])
             for at in sorted(clearest.tolist())
         ]
-        said[0] = said[0][0], f"{said[0][1]} {number}"
+        said[0] = said[0][0], f"{said[0][1]} {name}"
         return _sentence(said, f"By {short(category_name, 40)}: ")
 
     def _of_table(self) -> str:
-        """Return the combinations that stand out most."""
+        """Return the combinations that have the most rows too many and too few; a rare category does not stand out."""
         x, y, values = self._shape()
+        excess = joint_shares(x, y, values) - np.outer(x.weights, y.weights)
         most, least = (
-            np.unravel_index(int(at), values.shape) for at in (np.argmax(values), np.argmin(values))
+            np.unravel_index(int(at), excess.shape) for at in (np.argmax(excess), np.argmin(excess))
         )
         together, apart = (
             f"{short(self.source, 40)} = {short(x.labels[i], 30)} and "

@@ -112,13 +112,15 @@ def group_caution(groups: tuple[tuple[str, ...], ...], findings: tuple[JointFind
 
     >>> group_caution((("a", "b", "c"), ("d", "e")), ())
     "near-copies hide each other's edges (2 groups): 'a', 'b' and 1 more; 'd', 'e'"
+
+    Findings are counted only: where this is read they are listed beside it, or asked for by the name that is said.
     """
     if not groups:
         return ""
     listed = "; ".join(quote_all(group, most=2) for group in groups[:3])
     more = "; …" if len(groups) > 3 else ""
     count = counted(len(groups), "group")
-    found = f"; {counted(len(findings), 'joint finding')}, first {findings[0].text}" if findings else ""
+    found = f"; {counted(len(findings), 'joint finding')} (joint_findings)" if findings else ""
     return f"near-copies hide each other's edges ({count}): {listed}{more}{found}"
 
 

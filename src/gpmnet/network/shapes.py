@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from gpmnet.errors import InputError
 from gpmnet.frozen import Frozen, FrozenMap, locked
 
+_LARGEST = 50.0  # of an interaction, in log units: more is no longer a difference
+_ROUNDS = 100
+
 
 @dataclass(frozen=True, eq=False)
 class Axis:
@@ -24,10 +27,13 @@ class Axis:
         Grid points in the variable's own units, not decreasing; empty for categories.
     labels : tuple of str
         One text a grid point: the categories, or the values as they are printed.
+    shares : tuple of float
+        The share of the rows that each category has; empty where it is the same, as it is for quantiles, or not known.
     """
 
     values: tuple[float, ...]
     labels: tuple[str, ...]
+    shares: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         values = tuple(float(value) for value in self.values)
@@ -35,8 +41,19 @@ class Axis:
             raise InputError(f"an axis has {len(values)} values for {len(self.labels)} labels")
         if not np.isfinite(values).all() or any(b < a for a, b in pairwise(values)):
             raise InputError("the values of an axis must be finite and must not decrease")
+        shares = tuple(float(share) for share in self.shares)
+        if shares and (
+            len(shares) != len(self.labels) or not (min(shares) >= 0 and abs(sum(shares) - 1) < 1e-6)
+        ):
+            raise InputError("the shares of an axis must be one a label, none below 0, and 1 together")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "labels", tuple(self.labels))
+        object.__setattr__(self, "shares", shares)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The share of the rows that each grid point stands for, (len,)."""
+        return np.array(self.shares) if self.shares else np.full(len(self), 1 / len(self))
 
     @property
     def is_numeric(self) -> bool:
@@ -114,6 +131,26 @@ class Shapes(Frozen):
 
     def __repr__(self) -> str:
         return f"Shapes({len(self):,} pairs over {len(self.axes):,} axes)"
+
+
+def joint_shares(x: Axis, y: Axis, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Return how often two values occur together, as shares of the rows, (len(x), len(y)).
+
+    An interaction alone does not say that: where one category falls and another rises, a third with a flat line is common
+    in between. These are the shares of the one distribution with the interaction and both axes' own weights, to which
+    fitting rows and columns in turn leads (Deming and Stephan 1940).
+
+    >>> shares = joint_shares(Axis((), ("a", "b")), Axis((), ("c", "d"), (0.2, 0.8)), np.log([[9.0, 1.0], [1.0, 9.0]]))
+    >>> shares.sum(axis=0).round(4).tolist(), round(float(shares[0, 0] * shares[1, 1] / (shares[0, 1] * shares[1, 0])))
+    ([0.2, 0.8], 81)
+    """
+    wanted_x, wanted_y = x.weights, y.weights
+    kernel = np.exp(np.clip(np.asarray(values, dtype=np.float64), -_LARGEST, _LARGEST))
+    rows, columns = np.ones(len(x)), np.ones(len(y))
+    for _ in range(_ROUNDS):
+        rows = wanted_x / (kernel @ columns)
+        columns = wanted_y / (rows @ kernel)
+    return rows[:, None] * kernel * columns
 
 
 def untied(axis: Axis) -> tuple[Axis, NDArray[np.float64]]:

@@ -76,7 +76,7 @@ def write_network(network: MarkovNetwork, folder: Path) -> None:
         flat = [np.ascontiguousarray(grid).ravel() for grid in shapes.values]
         arrays["shape_values"] = np.concatenate([np.empty(0, dtype=np.float32), *flat])
     axes = None if shapes is None else [
-        {"variable": at, "values": list(axis.values), "labels": list(axis.labels)}
+        {"variable": at, "values": list(axis.values), "labels": list(axis.labels), "shares": list(axis.shares)}
         for at, axis in sorted(shapes.axes.items())
     ]  # fmt: skip
     whole = {
@@ -237,7 +237,9 @@ def _shapes(axes: Any, arrays: dict[str, NDArray[Any]], pairs: Pairs, d: int) ->
         if at >= d:
             raise InputError("an axis belongs to no variable")
         values = [as_number(value, "an axis") for value in as_list(axis.get("values"), "an axis")]
-        found[at] = Axis(tuple(values), as_texts(axis.get("labels"), "the labels of an axis"))
+        # Networks of earlier versions do not know the shares of their categories.
+        shares = [as_number(value, "an axis") for value in as_list(axis.get("shares", []), "an axis")]
+        found[at] = Axis(tuple(values), as_texts(axis.get("labels"), "the labels of an axis"), tuple(shares))
     pair, flat = arrays["shape_pair"], arrays["shape_values"]
     if pair.size and not (pair.min() >= 0 and pair.max() < len(pairs)):
         raise InputError("a shape belongs to no pair")

@@ -111,3 +111,15 @@ def counted(number: int, what: str) -> str:
     ('1 edge', '1,599 rows')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def without_power(printed: str, most: int = 11) -> str:
+    """Return a printed number without a power of ten where it is large and has room.
+
+    >>> [without_power(text) for text in ("1.785e+08", "1.5e+04", "17", "3e-07", "-2.5e+09", "2020-01-02")]
+    ['178,500,000', '15,000', '17', '3e-07', '-2.5e+09', '2020-01-02']
+    """
+    if "e+" not in printed:
+        return printed
+    written = f"{float(printed):,.0f}"
+    return written if len(written) <= most else printed

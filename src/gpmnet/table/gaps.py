@@ -17,6 +17,7 @@ from gpmnet.table.schema import Column, Schema
 LEAST_TOGETHER = 20
 """Two variables that fewer rows have both of are not tested."""
 _FIRST = 5  # columns whose leaving out is tried, those with the most gaps
+_FEW = 0.1  # of the values missing, up to which tests on the rows that are there lose little; see docs/missing.md
 _MORE = 1.2  # times the complete rows that leaving a column out must leave to be worth a word
 
 
@@ -63,9 +64,18 @@ def says_what_helps(raw: RawTable, schema: Schema) -> str:
     without = [(int(complete_rows(raw, [c for c in active if c is not one]).sum()), one) for one in worst]
     best, spare = max(without, key=lambda found: found[0])
     if best > _MORE * complete and len(active) > 2:
-        said += f', without {quote(spare.name)} {best:,} (kind "ignored")'
+        said += f', without {quote(spare.name)} {best:,} (leave it out: kind "ignored", --kinds NAME=ignored)'
     rest = ', "drop" the complete ones' if complete >= LEAST_TOGETHER else ""
-    return f'{said}; missing="available" (--missing available) and "impute" use all rows{rest}'
+    share = sum(column.n_missing for column in active) / (n * len(active))
+    rather = "available" if share <= _FEW else "impute"
+    return (
+        f'{said}; missing="available" (--missing available) and "impute" use all rows{rest}; with {_percent(share)} of the '
+        f'values missing rather "{rather}"'
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
 
 
 def with_levels(raw: RawTable, schema: Schema, columns: Sequence[Column]) -> RawTable:

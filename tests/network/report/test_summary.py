@@ -55,6 +55,8 @@ def described(shaped):
 def test_the_headline_says_what_was_found(described):
     said = summarise(described)["headline"]
     assert said["size"] == "1,599 rows and 4 variables (2 continuous and 2 discrete)."
+    numbers = replace(described, kinds=("continuous",) * 4)
+    assert summarise(numbers)["headline"]["size"] == "1,599 rows and 4 continuous variables."
     assert said["edges"].startswith("3 edges at a false-discovery rate of 5%")
     # <colour> and grade say the same, which is no finding
     assert [edge["source"] for edge in said["strongest"]] == ["density", "density"]

@@ -26,6 +26,18 @@ def test_the_picture_is_saved_with_its_legend_and_nothing_faded(page, network):
     assert [line.get("opacity") for line in lines] == ["0.8"] * network.n_edges
 
 
+def test_no_column_of_the_tables_is_beyond_the_edge_of_a_screen(page):
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SCREEN)
+    try:
+        sizes = page.js(
+            "return [...document.querySelectorAll('.scroll')].map(e => [e.scrollWidth, e.clientWidth])"
+        )
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert len(sizes) == 2
+    assert all(wide <= room for wide, room in sizes)
+
+
 def test_the_view_is_in_the_address_and_comes_back(page, demo):
     page.at("search").send_keys("flavanoids", Keys.ENTER)
     page.at("strength").send_keys(*[Keys.ARROW_RIGHT] * 30)
@@ -170,7 +182,9 @@ def test_numbers_on_axes_are_as_they_were_given(browser, shaped, tmp_path):
         axis = Axis(points.tolist(), labels)
         shapes = Shapes({**shaped.shapes.axes, 1: axis}, shaped.shapes.pair, shaped.shapes.values)
         browser.open(replace(shaped, shapes=shapes).report(tmp_path / f"axis{number}.html"))
-        assert browser.js("return gpm.shape(gpm.pairs[0]).y.labels") == labels
+        shown = browser.js("return gpm.shape(gpm.pairs[0]).y.labels")
+        assert [float(label.replace(",", "")) for label in shown] == [float(label) for label in labels]
+        assert (shown[0], shown[6]) == (("-34,720", "12,350,000") if number else ("-3.472", "1235"))
         sent = browser.js(
             "return JSON.parse(document.getElementById('report-data').textContent).shapes.axes['1']"
         )

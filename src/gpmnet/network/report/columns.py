@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpmnet.network.text import short
+from gpmnet.network.text import short, without_power
 from gpmnet.table.parse import date_text
 
 if TYPE_CHECKING:
@@ -20,12 +20,14 @@ def value_range(column: Column) -> str:
     >>> from gpmnet.table import Column
     >>> value_range(Column("age", "continuous", "", low=1.0, high=90.0))
     '1 to 90'
+    >>> value_range(Column("sales", "continuous", "", low=0.5, high=2_767_890_000.0))
+    '0.5 to 2,767,890,000'
     """
     if column.low is None or column.high is None:
         return ""
     if column.dates and max(abs(column.low), abs(column.high)) < _MOST_DAYS:
         return f"{date_text(column.low)} to {date_text(column.high)}"
-    return f"{column.low:.6g} to {column.high:.6g}"
+    return " to ".join(without_power(f"{value:.6g}", 15) for value in (column.low, column.high))
 
 
 def extent(column: Column) -> str:

@@ -18,7 +18,7 @@ from gpmnet.network.report.positions import layout
 from gpmnet.network.report.words import finding, label, listing
 from gpmnet.network.resampling import figures_of
 from gpmnet.network.shapes import untied, untied_grid
-from gpmnet.network.text import short
+from gpmnet.network.text import short, without_power
 
 if TYPE_CHECKING:
     from gpmnet.network.network import MarkovNetwork
@@ -254,13 +254,12 @@ def quantised(grid: NDArray[np.floating[Any]]) -> dict[str, Any]:
 def _axis(axis: Axis) -> dict[str, Any]:
     values = [float(f"{value:.6g}") for value in axis.values]
     # What the page can write itself; powers of ten look different there.
-    if (
-        values
-        and [f"{value:.4g}" for value in values] == list(axis.labels)
-        and "e" not in "".join(axis.labels)
-    ):
-        return {"values": values}
-    return {"values": values, "labels": [label[:MOST_TEXT] for label in axis.labels]}
+    labels = list(axis.labels)
+    if values and [f"{value:.4g}" for value in values] == labels:
+        if "e" not in "".join(labels):
+            return {"values": values}
+        labels = [without_power(label) for label in labels]
+    return {"values": values, "labels": [label[:MOST_TEXT] for label in labels]}
 
 
 def matrix_order(nodes: Mapping[str, Any]) -> list[int]:

@@ -115,8 +115,9 @@ def headline(
     kinds = Counter(network.kinds)
     of_kinds = [f"{kinds[kind]:,} {kind}" for kind in KINDS if kinds[kind]]
     rows = f"{counted(network.n_rows, 'row')} and " if network.n_rows is not None else ""
-    size = f"{rows}{counted(len(network.names), 'variable')}"
-    if of_kinds:
+    only = f"{network.kinds[0]} " if of_kinds and len(kinds) == 1 else ""
+    size = f"{rows}{counted(len(network.names), f'{only}variable')}"
+    if of_kinds and not only:
         size += f" ({listing(of_kinds)})"
     ends = np.r_[network.pairs.first[network.pairs.is_edge], network.pairs.second[network.pairs.is_edge]]
     alone = np.setdiff1d(np.arange(len(network.names)), ends)
