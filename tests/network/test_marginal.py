@@ -37,6 +37,14 @@ def test_rank_correlations_are_those_of_scipy(table, block, monkeypatch):
             assert value == pytest.approx(spearmanr(values[:, a], values[:, b]).statistic, abs=1e-12)
 
 
+def test_of_many_rows_a_sample_is_looked_at(table, monkeypatch):
+    exact = rank_correlations(table, np.array([0]), np.array([2]))
+    monkeypatch.setattr(marginal, "_MOST_ROWS", 150)
+    sampled = rank_correlations(table, np.array([0]), np.array([2]))
+    assert sampled != exact
+    assert sampled == pytest.approx(exact, abs=0.1)
+
+
 def test_too_many_products_are_left_out(table, monkeypatch):
     monkeypatch.setattr(marginal, "MOST_PRODUCTS", 100)
     assert np.isnan(rank_correlations(table, np.array([0]), np.array([2]))).all()
