@@ -137,7 +137,8 @@ def acting_together(coordinates: Coordinates, h: Tensor, most: int) -> list[tupl
         return []
     above = torch.stack([h[:, coordinates.columns(v)][:, -1] > 0 for v in which], dim=1)
     mean, rests = mean_products(above)
-    order = torch.tensor([bin(code).count("1") for code in range(len(mean))], device=mean.device)
+    bits = torch.arange(len(which), device=mean.device)
+    order = (torch.arange(len(mean), device=mean.device)[:, None] >> bits & 1).sum(dim=1)
     least = -float(torch.special.ndtri(torch.tensor(_ALPHA / (2 * len(mean)), dtype=torch.float64)))
     t = torch.where((order >= 3) & rests, mean.abs() * math.sqrt(len(h)), 0.0)
     size, at = t.topk(min(_LOOKED_AT, len(t)))
