@@ -356,7 +356,7 @@ def write():
         "2, ... where the two were not run together. Two rules (given which sets a pair is tested; on how many rows a",
         "neighbor that acts together with another must rest) were changed after runs of the tables had shown low recall on",
         "sparse discrete data; they were then chosen on other draws (docs/local.md). The tables are therefore not untouched",
-        "by them. Rows of the local engine are of it as it is, but those of missed neighbors, a third of the null pairs",
+        "by them. Rows of the local engine are of it as it is, but those of missed neighbors, a few of the null pairs",
         "with 300 rows and a tenth of the intervals, made before a closer look took up more from 1,000 rows on",
         "(`testing/closer.py`); those of the test by itself, arrows of 10 and 20 variables and a million variables, of its",
         "former rule for pairs; and growth, networks of 1,000 variables,",
