@@ -1,12 +1,15 @@
 """Missing values: how much F1 do the policies lose, does the FDR hold, and are null pairs rejected as often as they should?
 
-    python benchmarks/missing.py graphs -o FILE.csv [--tables DIR] [--tasks NAME,...] [--shares 0.05,0.1,0.3]
+    python benchmarks/missing.py graphs -o FILE.csv [--tables DIR] [--tasks NAME,...] [--shares 0.05,0.1,0.3] [--seeds 2]
     python benchmarks/missing.py null -o FILE.csv [--draws 200]
+
+Both with `--jobs N` for N processes, and `--seconds S` to begin nothing new after so long.
 
 `graphs`: simulated networks, and tables with a known graph (`--tables`: a folder of folders, as `gpmnet bench` reads them),
 from which a share of the cells is removed: `at random`, or `depending`: each cell with a probability that grows in
 proportion to the rank of another column, which itself is complete; half of the columns lose cells that way, with twice the
-share. One row a table, share, way and policy, with F1 and realised FDR at 0.05 beside those of the complete table.
+share. One row a table, seed, share, way and policy, with F1 and realised FDR at 0.05 beside those of the complete table. A
+seed decides which cells are lost, and draws the simulated tables.
 
 `null`: x and y depend on a confounder s alone; five columns of which all may have gaps. One row a law, share, way and
 policy: the share of draws in which x and y given s have p up to 0.05, 0.01 and 0.002.
@@ -17,11 +20,13 @@ Rows that the file already holds are not repeated.
 import argparse
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
+from joblib import Parallel, delayed
 
 from gpmnet import GPM
 from gpmnet.bench.folder import find_tables
@@ -46,7 +51,15 @@ SIMULATED = [
     ("random", "mixed", 12),
     ("dag", "discrete", 12),
 ]
-TABLES = ("bn_asia", "bn_sachs", "bn_child", "gbn_ecoli70", "clg_healthcare", "clg_healthinsurance")
+TABLES = (
+    "bn_asia",
+    "bn_sachs",
+    "bn_child",
+    "bn_alarm",
+    "gbn_ecoli70",
+    "clg_healthcare",
+    "clg_healthinsurance",
+)
 ROWS, SEED = 1000, 2000
 LAWS = ("linear", "sine", "scale", "discrete")
 
@@ -66,17 +79,21 @@ def with_gaps(frame, share, way, rng):
     return frame.mask(lost)
 
 
-def problems(folder, wanted):
-    """Yield names, frames, kinds and true graphs."""
+def problems(folder, wanted, seeds):
+    """Yield names, seeds and tasks."""
     for simulator, kind, d in SIMULATED:
-        name = f"{simulator}, {kind}, d = {d}"
-        if wanted and simulator not in wanted:
-            continue
-        task = SimulatedTask(name=name, simulator=simulator, kind=kind, d=d, n=ROWS, seed=SEED)
-        yield name, task.problem()
+        if not wanted or simulator in wanted:
+            name = f"{simulator}, {kind}, d = {d}"
+            for seed in seeds:
+                yield (
+                    name,
+                    seed,
+                    SimulatedTask(name=name, simulator=simulator, kind=kind, d=d, n=ROWS, seed=seed),
+                )
     for task in find_tables(folder)[0] if folder else []:
         if task.path.parent.name in (wanted or TABLES) and task.n == ROWS:
-            yield task.path.parent.name, task.problem()
+            for seed in seeds:
+                yield task.path.parent.name, seed, task
 
 
 def frame_of(table):
@@ -105,7 +122,7 @@ def score(problem, frame, kinds, policy):
         graph[place[a], place[b]] = graph[place[b], place[a]] = True
     found = evaluate(problem.truth, graph)
     rows = float(network.edges["n_rows"].mean()) if network.n_edges else np.nan
-    names = ("f1", "precision", "recall", "n_edges", "n_true", "fdr_realised")
+    names = ("f1", "precision", "recall")
     return {
         "status": "ok",
         **{name: found[name] for name in names if name in found},
@@ -114,25 +131,37 @@ def score(problem, frame, kinds, policy):
     }
 
 
-def graphs(out, folder, wanted, shares):
-    for name, problem in problems(folder, wanted):
-        frame, kinds = frame_of(problem.table)
-        cells = [(0.0, "complete", "error")]
-        cells += [(share, way, policy) for share in shares for way in WAYS for policy in POLICIES]
-        for share, way, policy in cells:
-            row = {
-                "task": name,
-                "d": frame.shape[1],
-                "n": len(frame),
-                "share": share,
-                "way": way,
-                "policy": policy,
-            }
-            if (policy == "level" and not (problem.table.is_discrete).all()) or known(out, row):
-                continue
-            rng = np.random.default_rng([SEED, round(1000 * share), WAYS.index(way) if share else 0])
-            gapped = with_gaps(frame, share, way, rng) if share else frame
-            keep(out, row | score(problem, gapped, kinds, policy))
+def graph_cell(task, row):
+    """Return the row of one fit with its measures; nothing where a policy has nothing to say."""
+    problem = task.problem()
+    if row["policy"] == "level" and not problem.table.is_discrete.all():
+        return None
+    frame, kinds = frame_of(problem.table)
+    rng = np.random.default_rng(
+        [row["seed"], round(1000 * row["share"]), WAYS.index(row["way"]) if row["share"] else 0]
+    )
+    gapped = with_gaps(frame, row["share"], row["way"], rng) if row["share"] else frame
+    return {
+        "task": row["task"],
+        "d": frame.shape[1],
+        "n": len(frame),
+        **row,
+        **score(problem, gapped, kinds, row["policy"]),
+    }
+
+
+def graphs(out, given):
+    shares = [float(share) for share in given.shares.split(",")]
+    wanted, seeds = [t for t in given.tasks.split(",") if t], range(SEED, SEED + given.seeds)
+    settings = [(0.0, "complete", "error")]
+    settings += [(share, way, policy) for share in shares for way in WAYS for policy in POLICIES]
+    cells = []
+    for share, way, policy in settings:
+        for name, seed, task in problems(given.tables, wanted, seeds):
+            row = {"task": name, "seed": seed, "share": share, "way": way, "policy": policy}
+            if not known(out, row):
+                cells.append(partial(graph_cell, task, row))
+    run(out, cells, given)
 
 
 def null_draw(law, n, rng):
@@ -162,25 +191,52 @@ def log_p_of(table):
     return float(test.pairs(x, y, s[:, None]).log_p)
 
 
-def null(out, draws, n=500):
+def null_cell(row, draws):
+    """Return the rows of one law, share and way, one a policy."""
+    rng = np.random.default_rng([SEED, LAWS.index(row["law"]), round(1000 * row["share"])])
+    found = {"complete": [], "available": [], "impute": []}
+    for number in range(draws):
+        frame = null_draw(row["law"], row["n"], rng)
+        gapped = with_gaps(frame, row["share"], row["way"], rng)
+        found["complete"].append(log_p_of(load_table(frame)))
+        for policy in ("available", "impute"):
+            draws_of = complete_tables(load_table(gapped, missing=policy), number)
+            each = np.array([[log_p_of(drawn)] for drawn in draws_of[: 1 if policy == "available" else None]])
+            found[policy].append(float(pooled_log_p(each)[0]))
+    rates = (0.05, 0.01, 0.002)
+    return [
+        row
+        | {"policy": policy, "draws": draws}
+        | {f"at_{rate:g}": float((np.exp(p) <= rate).mean()) for rate in rates}
+        for policy, p in found.items()
+    ]
+
+
+def null(out, given, n=500):
+    cells = []
     for law in LAWS:
         for share, way in [(0.1, "at random"), (0.3, "at random"), (0.15, "depending")]:
             row = {"law": law, "n": n, "share": share, "way": way}
-            if known(out, row | {"policy": "impute"}):
-                continue
-            rng = np.random.default_rng([SEED, LAWS.index(law), round(1000 * share)])
-            found = {"complete": [], "available": [], "impute": []}
-            for number in range(draws):
-                frame = null_draw(law, n, rng)
-                gapped = with_gaps(frame, share, way, rng)
-                found["complete"].append(log_p_of(load_table(frame)))
-                for policy in ("available", "impute"):
-                    draws_of = complete_tables(load_table(gapped, missing=policy), number)
-                    each = np.array([[log_p_of(drawn)] for drawn in draws_of])
-                    found[policy].append(float(pooled_log_p(each)[0]) if len(each) > 1 else float(each[0, 0]))
-            for policy, p in found.items():
-                shares = {f"at_{rate:g}": float((np.exp(p) <= rate).mean()) for rate in (0.05, 0.01, 0.002)}
-                keep(out, row | {"policy": policy, "draws": draws, **shares})
+            if not known(out, row | {"policy": "impute"}):
+                cells.append(partial(null_cell, row, given.draws))
+    run(out, cells, given)
+
+
+def run(out, cells, given):
+    """Compute cells, each with one thread, and add their rows to the file as they come."""
+    ends = time.time() + given.seconds
+    parallel = Parallel(n_jobs=given.jobs, return_as="generator_unordered", batch_size=1)
+    for found in parallel(delayed(in_time)(cell, ends) for cell in cells):
+        for row in found if isinstance(found, list) else [found]:
+            if row is not None:
+                keep(out, row)
+
+
+def in_time(cell, ends):
+    """Return what a cell says, in one thread; nothing if it is too late to begin."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    return cell() if time.time() < ends else None
 
 
 def known(out, row):
@@ -207,13 +263,11 @@ def main():
     parser.add_argument("--tasks", default="")
     parser.add_argument("--shares", default="0.05,0.1,0.3")
     parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1e9)
     given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    if given.what == "null":
-        null(given.out, given.draws)
-    else:
-        shares = [float(share) for share in given.shares.split(",")]
-        graphs(given.out, given.tables, [t for t in given.tasks.split(",") if t], shares)
+    (null if given.what == "null" else graphs)(given.out, given)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from gpmnet.bench.report import draw
@@ -113,11 +114,17 @@ def shares(rows):
     return figure
 
 
+def with_loss(rows):
+    """Return the rows of tables with gaps, and how much less F1 they have than the complete ones."""
+    whole = rows[rows["share"] == 0].set_index(["task", "seed"])["f1"]
+    cells = rows[(rows["share"] > 0) & (rows["status"] == "ok")]
+    at = pd.MultiIndex.from_frame(cells[["task", "seed"]])
+    return cells.assign(lost=whole.reindex(at).to_numpy() - cells["f1"])
+
+
 def lost(rows):
     """Draw the F1 that gaps cost, a panel a way in which cells are missing, a line a policy."""
-    whole = rows[rows["share"] == 0].set_index("task")["f1"]
-    cells = rows[(rows["share"] > 0) & (rows["status"] == "ok")]
-    cells = cells.assign(lost=whole.reindex(cells["task"]).to_numpy() - cells["f1"])
+    cells = with_loss(rows)
     ways = sorted(cells["way"].unique())
     figure = Figure(figsize=(1.5 + 3.2 * len(ways), 3.2), layout="constrained")
     panels = axes_of(figure, "share of cells missing", "F1 lost (mean over tables)", len(ways))

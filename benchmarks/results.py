@@ -17,7 +17,7 @@ from gpmnet.bench.rows import load_rows
 from gpmnet.bench.style import looks
 from growth import slopes
 from intervals import summary as coverage
-from pictures import pictures, save
+from pictures import pictures, save, with_loss
 from stability import summary as by_stability
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -189,21 +189,19 @@ def table(rows, by):
 def gaps_table(rows):
     """Return F1 with the realised FDR in brackets, one column a policy, and the means of what is lost."""
     rows = rows.assign(fdr_realised=1 - rows["precision"])
-    whole = rows[rows["share"] == 0].set_index("task")[["f1", "fdr_realised"]]
-    cells = rows[(rows["share"] > 0) & (rows["status"] == "ok")]
-    cells = cells.assign(lost=whole["f1"].reindex(cells["task"]).to_numpy() - cells["f1"])
+    cells = with_loss(rows)
     order = [policy for policy in ("drop", "available", "impute", "level") if policy in set(cells["policy"])]
 
     def said(row):
         return f"{row['f1']:.2f} ({row['fdr_realised']:.2f})"
 
-    each = cells.assign(said=cells.apply(said, axis=1))
-    each = each.pivot_table(index=["task", "way", "share"], columns="policy", values="said", aggfunc="first")[
-        order
-    ]
-    each.insert(0, "complete", [said(whole.loc[task]) for task, _, _ in each.index])
+    by = ["task", "way", "share", "policy"]
+    each = cells.groupby(by)[["f1", "fdr_realised"]].mean().apply(said, axis=1).unstack("policy")[order]
+    complete = rows[rows["share"] == 0].groupby("task")[["f1", "fdr_realised"]].mean().apply(said, axis=1)
+    each.insert(0, "complete", complete.reindex(each.index.get_level_values("task")).to_numpy())
     mean = cells.groupby(["way", "share", "policy"]).agg(
-        tables=("task", "size"),
+        tables=("task", "nunique"),
+        seeds=("seed", "nunique"),
         f1_lost=("lost", "mean"),
         realised_fdr=("fdr_realised", "mean"),
         seconds=("seconds", "median"),

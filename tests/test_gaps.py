@@ -232,3 +232,47 @@ def test_neighborhoods_are_what_all_draws_show():
         assert said in net.facts.warnings[0]
         assert len(net.facts.warnings[0]) < 280  # the report cuts what is longer than 300
     assert recall[5] > recall[1] + 0.1
+
+
+def asked_of_some(n=800, seed=0):
+    """Return men and women, two answers that only women gave, and a measure in which they differ."""
+    rng = np.random.default_rng(seed)
+    sex = rng.integers(0, 2, n)
+    first = np.where(sex == 0, rng.normal(size=n), np.nan)
+    frame = pd.DataFrame({"first": first, "second": first + rng.normal(size=n)})
+    frame["level"] = 1.5 * sex + np.where(sex == 0, first, 0.0) + rng.normal(size=n)
+    frame["other"] = frame["level"] + rng.normal(size=n)
+    return frame.assign(sex=np.where(sex, "man", "woman"))
+
+
+def test_what_was_asked_of_women_only_does_not_hide_what_men_differ_in():
+    with pytest.warns(
+        GapWarning, match="one of them has one value there.*'first' and 'sex'; 'second' and 'sex'"
+    ):
+        network = GPM(missing="available", require=[("first", "sex")]).fit(asked_of_some()).network_
+    # Given `first` there are no men: it can be no part of the set that the difference is tested given.
+    assert frozenset(("level", "sex")) in edges(network)
+    assert network.explain("level", "sex").n_rows == 800
+    assert frozenset(("first", "second")) in edges(network)
+    assert frozenset(("other", "sex")) not in edges(network)
+
+
+def test_tests_on_few_rows_are_told():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(800, 5)), columns=list("abcde"))
+    frame["sum"] = frame.sum(axis=1) + 0.5 * rng.normal(size=800)
+    lost = rng.random(frame.shape) < 0.4
+    network = GPM(missing=AvailableRows(n_draws=1)).fit(frame.mask(lost)).network_
+    assert any("half of the tests use less than" in note for note in network.facts.warnings)
+    network = GPM(missing="available").fit(gapped(0.05)).network_
+    assert not any("half of the tests" in note for note in network.facts.warnings)
+
+
+def test_copies_of_rows_with_gaps_count_once_where_groups_say_so():
+    frame = gapped(0.2)
+    twice = pd.concat([frame, frame], ignore_index=True)
+    for policy in ALL_ROWS:
+        table = load_table(twice, missing=policy, groups=np.tile(np.arange(len(frame)), 2))
+        network = GPM().fit(table).network_
+        assert edges(network) == TRUE
+        assert any("400 groups" in note for note in network.facts.warnings)

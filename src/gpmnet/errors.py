@@ -51,7 +51,7 @@ class ResumeWarning(UserWarning):
 
 
 class GapWarning(UserWarning):
-    """Too few rows have both variables of a pair for a test; the message names them."""
+    """Too few rows have both variables of a pair for a test, or one has one value in these; the message names them."""
 
 
 def quote(name: object, width: int = 60) -> str:

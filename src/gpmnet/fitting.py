@@ -24,7 +24,7 @@ from gpmnet.engines.resampled import Asked, check_halves, frequencies, part_of
 from gpmnet.errors import InputError, OutOfMemoryError, quote
 from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
-from gpmnet.imputing import complete_tables, gap_notes, rarely_together
+from gpmnet.imputing import complete_tables, gap_notes, rarely_together, thin_note
 from gpmnet.jobs import Where
 from gpmnet.jobs.team import team
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
@@ -312,6 +312,7 @@ class _Fit:
         said_first = (
             *self.said,
             *gap_notes(table),
+            *thin_note(table, found.first, found.second, found.n_rows),
             *skipped[0],
             *_few_rows(table.n_rows),
             *cautions,

@@ -11,6 +11,7 @@ from gpmnet.imputing import complete_tables
 from gpmnet.table import AvailableRows, Impute, load_table
 from gpmnet.testing.available import AvailableTest, bound
 from gpmnet.testing.base import BoundTest
+from gpmnet.testing.clusters import Clusters
 from gpmnet.testing.design import Designs
 from gpmnet.testing.design_options import DesignOptions
 from gpmnet.testing.double_residual import DoubleResidual
@@ -32,7 +33,10 @@ def gapped(n=300, seed=0):
 def test_of(table):
     encoded, family = table.encode(), feature_functions(3)
     features = build_features(encoded, family, "cpu", torch.float64)
-    return bound(DoubleResidual(), Designs(features, DesignOptions()).tabulated(), encoded, family)
+    code = None if table.groups is None else table.groups.codes[encoded.rows]
+    clusters = None if code is None else Clusters.of(features, code, encoded.rows)
+    designs = Designs(features, DesignOptions(), clusters=clusters).tabulated()
+    return bound(DoubleResidual(), designs, encoded, family, code)
 
 
 test_of.__test__ = False
@@ -70,6 +74,24 @@ def test_the_answer_is_that_of_the_complete_rows_of_these_columns(a, b, given):
     found = asked(test, table.names, a, b, given)
     assert_same(found, asked(test_of(alone), alone.names, a, b, given))
     assert int(found.n_rows) == len(some) < len(frame)
+
+
+@pytest.mark.parametrize(("a", "b", "given"), [("b", "c", ("a",)), ("g", "h", ("b", "c"))])
+def test_groups_are_those_of_the_rows_that_are_left(a, b, given):
+    frame = pd.concat([gapped(), gapped()], ignore_index=True)
+    person = np.tile(np.arange(300), 2)
+    table = load_table(frame, kinds=KINDS, missing=AvailableRows(), groups=person)
+    test = test_of(complete_tables(table, 0)[0])
+    keep = frame[[a, b, *given]].notna().all(axis=1).to_numpy()
+    some = frame.loc[keep, [a, b, *given]].reset_index(drop=True)
+    kinds = {name: table.schema[name].kind for name in some.columns}
+    found = asked(test, table.names, a, b, given)
+    alone = load_table(some, kinds=kinds, groups=person[keep])
+    assert_same(found, asked(test_of(alone), alone.names, a, b, given))
+    without = load_table(some, kinds=kinds)
+    assert found.log_p > 0.9 * asked(test_of(without), without.names, a, b, given).log_p
+    few = AvailableTest(test.test, test.designs, test.encoded, test.family, np.arange(600) % 3)
+    assert asked(few, table.names, a, b, given).log_p == 0.0  # three groups tell nothing
 
 
 def test_of_draws_the_rows_have_both_variables():

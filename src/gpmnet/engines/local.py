@@ -277,8 +277,10 @@ class LocalEngine(Engine):
         most = min(o.most_neighbors, o.design.most_members(problem.n))
         alpha_enter = o.alpha_enter if small else min(o.alpha_enter, o.alpha_screen / d)
         settings = SearchOptions(alpha_enter, most)
-        pairs = (torch.as_tensor(x, device=features.device) for x in (problem.forbidden, problem.required))
-        constraints = Constraints(*pairs)
+        forbidden, required = (
+            torch.as_tensor(x, device=features.device) for x in (problem.forbidden, problem.required)
+        )
+        constraints = Constraints(torch.cat([forbidden, test.untestable()]), required)
         screening = ScreenOptions(max(problem.alpha, alpha_enter), o.most_candidates)
         watch = Watch(problem.progress, problem.shelf)
         if small:

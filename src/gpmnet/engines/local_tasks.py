@@ -112,7 +112,7 @@ def prepared(given: tuple[LocalOptions, Problem]) -> Ground:
     features = build_features(problem.encoded, functions, problem.device, dtype)
     clusters = _clusters(o.test, features, problem)
     designs = Designs(features, o.design, clusters=clusters).tabulated()
-    return Ground(bound(o.test, designs, problem.encoded, functions))
+    return Ground(bound(o.test, designs, problem.encoded, functions, problem.clusters))
 
 
 def _clusters(test: ConditionalTest, features: Features, problem: Problem) -> Clusters | None:

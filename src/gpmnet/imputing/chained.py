@@ -5,7 +5,8 @@ tests: all but linear, two cosines of the rank; indicators of levels) are regres
 over a bootstrap sample of the rows that have it. A gap gets the value of a donor, one of the five rows of that sample whose
 predicted features are nearest, in units of what the regression leaves (predictive mean matching, Little 1988, of several
 means at once, so that a spread or a shape that depends on the others is matched too). The bootstrap, of the regression and
-of the donors, is what makes several draws differ by as much as is not known (Rubin and Schenker 1986).
+of the donors, is what makes several draws differ by as much as is not known (Rubin and Schenker 1986); of rows that depend
+on each other it draws whole groups.
 
 Since a donor brings its value and its features along, columns of every kind are drawn alike and no value appears that was
 not observed. Rows and columns are put in an order of their own first: a draw depends on the seed and on what the rows hold,
@@ -48,10 +49,11 @@ def complete_tables(table: Table, seed: int, progress: Progress = silent) -> tup
         return (table,)
     rows = _order(table)
     variables = _variables(table, rows)
+    clusters = None if table.groups is None else table.groups.codes[rows]
     draws = []
     for number in range(filling.n_draws):
         progress("draws", number, filling.n_draws)
-        donors = _Chain(variables, np.random.default_rng([seed, number])).run(filling.sweeps)
+        donors = _Chain(variables, np.random.default_rng([seed, number]), clusters).run(filling.sweeps)
         drawn = _filled(table, variables, donors, rows)
         draws.append(replace(drawn, observed=~table.gaps, needs=filling.needs))
     progress("draws", filling.n_draws, filling.n_draws)
@@ -83,10 +85,14 @@ class _Variable:
 
 @dataclass(eq=False)
 class _Chain:
-    """One draw: the features of all columns, gaps filled, and whose values are in the gaps."""
+    """One draw: the features of all columns, gaps filled, and whose values are in the gaps.
+
+    `clusters` (n,) says which rows belong together, if any do: the bootstrap then draws whole clusters.
+    """
 
     variables: Sequence[_Variable]
     rng: np.random.Generator
+    clusters: NDArray[np.integer] | None = None
 
     def run(self, sweeps: int) -> dict[int, NDArray[np.intp]]:
         """Return the donors of every variable with gaps, by its position."""
@@ -108,7 +114,9 @@ class _Chain:
     def _donors(self, variable: _Variable) -> NDArray[np.intp]:
         """Return a donor for every gap of a variable."""
         seen, gaps, rng = variable.seen, variable.gaps, self.rng
-        count = np.bincount(rng.integers(len(seen), size=len(seen)), minlength=len(seen))
+        unit = np.arange(len(seen)) if self.clusters is None else _numbered(self.clusters[seen])
+        size = int(unit.max()) + 1
+        count = np.bincount(rng.integers(size, size=size), minlength=size)[unit]
         drawn = np.flatnonzero(count)
         donors, weight = seen[drawn], count[drawn].astype(np.float64)
         target = self.x[donors, variable.columns]
@@ -144,6 +152,18 @@ class _Chain:
             return others
         moments = self.x[donors].T @ (target * weight[:, None])
         return np.sort(others[np.argsort(-(moments**2).max(axis=1)[others], kind="stable")[:most]])
+
+
+def _numbered(clusters: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Return the clusters of some rows by numbers from 0 without a gap, in the order in which they come.
+
+    Whatever the clusters are called, the same ones are drawn.
+    """
+    _, first, place = np.unique(clusters, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.intp)
+    number[np.argsort(first)] = np.arange(len(first))
+    found: NDArray[np.intp] = number[place]
+    return found
 
 
 def _order(table: Table) -> NDArray[np.intp]:

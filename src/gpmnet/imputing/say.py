@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from gpmnet.errors import quote
 from gpmnet.table import LEAST_TOGETHER, Table
+from gpmnet.table.together import MOST_COMPARED, apart
 
-_MOST_COMPARED = 2000  # variables of which all pairs are counted
 _NAMED = 5  # pairs
+_THIN = 1 / 3  # of the rows that have both variables
 
 
 def n_together(table: Table, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -20,22 +21,27 @@ def n_together(table: Table, first: NDArray[np.intp], second: NDArray[np.intp]) 
 
 
 def rarely_together(table: Table) -> str:
-    """Return a sentence on the pairs that too few rows have both of to be tested; nothing where there are none.
+    """Return a sentence on the pairs that the gaps leave too little of to be tested; nothing where there are none.
 
     Of more than 2,000 variables nothing is said.
     """
     d = len(table.names)
-    if not table.has_gaps or d > _MOST_COMPARED:
+    if not table.has_gaps or d > MOST_COMPARED:
         return ""
-    there = (~table.gaps).astype(np.float32)
-    first, second = np.nonzero(np.triu(there.T @ there < LEAST_TOGETHER - 0.5, k=1))
+    place = np.cumsum(table.is_discrete) - 1
+
+    def column(at: int) -> NDArray[np.generic]:
+        return table.codes[:, place[at]] if table.is_discrete[at] else table.numbers[:, at - 1 - place[at]]
+
+    first, second = np.nonzero(np.triu(apart(~table.gaps, column), k=1))
     if not len(first):
         return ""
     ends = zip(first[:_NAMED].tolist(), second[:_NAMED].tolist(), strict=True)
     named = "; ".join(f"{quote(table.names[a])} and {quote(table.names[b])}" for a, b in ends)
     rest = f"; and {len(first) - _NAMED:,} more pairs" if len(first) > _NAMED else ""
     return (
-        f"fewer than {LEAST_TOGETHER} rows have both variables of a pair, which was not tested: {named}{rest}"
+        f"fewer than {LEAST_TOGETHER} rows have both variables of a pair, or one of them has one value there, and it was "
+        f"not tested: {named}{rest}"
     )
 
 
@@ -63,6 +69,23 @@ def gap_notes(table: Table) -> tuple[str, ...]:
         )
     rare = rarely_together(table)
     return (f"{said}; {done}", *([rare] if rare else []))
+
+
+def thin_note(
+    table: Table, first: NDArray[np.intp], second: NDArray[np.intp], n_rows: NDArray[np.float64]
+) -> tuple[str, ...]:
+    """Return a sentence where the gaps of sets leave most tests of pairs (m,) few of the rows that have both variables."""
+    filling = table.filling
+    if filling is None or not table.has_gaps or filling.needs != "set":
+        return ()
+    both = n_together(table, first, second)
+    share = (n_rows / np.maximum(both, 1))[both >= LEAST_TOGETHER]
+    if not len(share) or np.median(share) >= _THIN:
+        return ()
+    return (
+        f"half of the tests use less than {np.median(share):.0%} of the rows that have both variables, since the sets they "
+        'are given have gaps, and miss edges; missing="impute" (--missing impute) uses all of these rows',
+    )
 
 
 def _draws(count: int) -> str:

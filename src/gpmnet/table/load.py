@@ -103,12 +103,8 @@ def load_table(
         )
     if together is None:
         return replace(_build(raw, _with_signs(raw, schema), coded, positions), filling=policy.filling)
-    if left:
-        raise InputError(
-            f"groups: tests by groups need complete rows, and {quote_all(left)} have gaps; "
-            'choose missing="drop" (--missing drop)'
-        )
-    return replace(_build(raw, schema, coded, positions), groups=together.checked())
+    table = _build(raw, schema, coded, positions)
+    return replace(table, filling=policy.filling, groups=together.checked())
 
 
 def _why_left_out(column: Column) -> str:

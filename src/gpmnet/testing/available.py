@@ -4,6 +4,9 @@ The rows of a test are looked at as a table of their own: ranks, functions and r
 the answer is that of the same test on these rows of these few columns. Tests that share their rows share that table. What
 was drawn for a gap in one of the two variables says nothing about their dependence and is left out even where a set may
 have gaps (von Hippel 2007). The search, which needs an order and not a p-value, uses all rows.
+
+A member of a set that makes a test impossible, since where it was observed an end has one value, is left out of that set:
+what was asked of women only is not given when men and women are compared.
 """
 
 from __future__ import annotations
@@ -20,7 +23,10 @@ from torch import Tensor
 from gpmnet.columns.features import build_features
 from gpmnet.columns.functions import Family
 from gpmnet.table import LEAST_TOGETHER, Encoded
+from gpmnet.table.dependence import LEAST_GROUPS
+from gpmnet.table.together import MOST_COMPARED, apart
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
+from gpmnet.testing.clusters import Clusters
 from gpmnet.testing.design import Designs
 
 _FEW = 8  # tests, for which moments of all functions are not worth their time
@@ -36,10 +42,13 @@ class AvailableTest(BoundTest):
         The completed table.
     family : sequence of ColumnFunction
         Functions of a continuous variable.
+    clusters : ndarray of int, shape (n,), optional
+        Which rows belong together.
     """
 
     encoded: Encoded
     family: Family
+    clusters: NDArray[np.integer] | None = None
 
     def pairs(self, first: Tensor, second: Tensor, given: Tensor) -> PairTests:
         """Return the full test of pairs (B,) given sets (B, s; -1 pads), each on the rows that have what it needs.
@@ -49,7 +58,9 @@ class AvailableTest(BoundTest):
         """
         tests = PairTests.unknown(len(first), first.device)
         needed = torch.stack([first, second], dim=1)
-        needed = torch.cat([needed, given], dim=1) if self.encoded.needs == "set" else needed
+        if self.encoded.needs == "set":
+            given = self._possible(needed, given)
+            needed = torch.cat([needed, given], dim=1)
         for has, at in self._alike(needed):
             place = torch.tensor(at, device=first.device)
             some = first[place], second[place], given[place]
@@ -64,12 +75,43 @@ class AvailableTest(BoundTest):
 
         The position is -1 where a variable is constant in these rows, and of all where the rows are too few.
         """
+        if self.encoded.needs == "set":
+            given = self._possible(ends[None], given[None])[0]
         everyone = torch.cat([ends, given])
         needed = everyone if self.encoded.needs == "set" else ends
         rows = np.flatnonzero(self._has([v for v in needed.tolist() if v >= 0]))
         part, position = self._part(rows, everyone)
         ends, given = (position[x.cpu()].to(x.device) for x in (ends, given))
-        return self.designs if part is None else self._designs(part, 1), ends, given
+        return self.designs if part is None else self._designs(part, 1, rows), ends, given
+
+    def untestable(self) -> Tensor:
+        """Return the pairs (m, 2) that no rows can tell anything about, if sets are to be observed."""
+        if self.encoded.needs != "set" or self._apart is None:
+            return super().untestable()
+        return torch.triu(self._apart).nonzero().to(self.designs.features.device)
+
+    @cached_property
+    def _apart(self) -> Tensor | None:
+        """Which pairs of variables cannot be tested, (d, d); None where they are too many to be counted."""
+        encoded, place = self.encoded, np.cumsum(self.encoded.is_discrete) - 1
+        if len(encoded.names) > MOST_COMPARED:
+            return None
+
+        def column(at: int) -> NDArray[np.generic]:
+            if encoded.is_discrete[at]:
+                return encoded.codes[:, place[at]]
+            scored = at - 1 - place[at]
+            tied = np.flatnonzero(encoded.tied == scored)
+            return encoded.groups[:, tied[0]] if len(tied) else encoded.ranks[:, scored]
+
+        return torch.as_tensor(apart(self._observed, column))
+
+    def _possible(self, ends: Tensor, given: Tensor) -> Tensor:
+        """Return sets (B, s; -1 pads) without the members that make a test of their ends (B, k) impossible."""
+        if self._apart is None or not given.shape[1]:
+            return given
+        hides = self._apart[ends.cpu()[:, :, None], given.cpu()[:, None, :].clamp(min=0)].any(dim=1)
+        return given.masked_fill(hides.to(given.device), -1)
 
     @cached_property
     def _observed(self) -> NDArray[np.bool_]:
@@ -107,7 +149,7 @@ class AvailableTest(BoundTest):
         a, b, sets = (position[x.cpu()].to(x.device) for x in (first, second, given))
         at = ((a >= 0) & (b >= 0)).nonzero()[:, 0]
         if part is not None and len(at):
-            there = BoundTest(self.test, self._designs(part, len(at)))
+            there = BoundTest(self.test, self._designs(part, len(at), rows))
             tests.put(at, there.pairs(a[at], b[at], sets[at]))
         return tests
 
@@ -117,7 +159,8 @@ class AvailableTest(BoundTest):
         That is -1 of those that are not there, and of -1 itself; nothing is there where the rows are too few.
         """
         position = torch.full((len(self.encoded.names) + 1,), -1, dtype=torch.int64)
-        if len(rows) < LEAST_TOGETHER:
+        few_groups = self.clusters is not None and len(np.unique(self.clusters[rows])) < LEAST_GROUPS
+        if len(rows) < LEAST_TOGETHER or few_groups:
             return None, position
         used = np.unique(variables[variables >= 0].cpu().numpy())
         part = self.encoded.of(used).take(rows)
@@ -125,19 +168,29 @@ class AvailableTest(BoundTest):
         position[used[varies]] = torch.arange(len(varies))
         return part.of(varies), position
 
-    def _designs(self, encoded: Encoded, n_tests: int) -> Designs:
-        """Return the designs of a table that some number of tests use."""
+    def _designs(self, encoded: Encoded, n_tests: int, rows: NDArray[np.intp]) -> Designs:
+        """Return the designs of a table of some rows, which some number of tests use."""
         like = self.designs.features
         family = self.family[: max(1, encoded.n_rows - 2)]
         features = build_features(encoded, family, str(like.device), like.phi.dtype)
-        return Designs(features, self.designs.options, keeps=n_tests > _FEW)
+        clusters = None if self.clusters is None else Clusters.of(features, self.clusters[rows], encoded.rows)
+        return Designs(features, self.designs.options, keeps=n_tests > _FEW, clusters=clusters)
 
 
-def bound(test: ConditionalTest, designs: Designs, encoded: Encoded, family: Family) -> BoundTest:
-    """Return a test of the rows of a table, whose designs these are; each on the rows it needs where values were drawn."""
+def bound(
+    test: ConditionalTest,
+    designs: Designs,
+    encoded: Encoded,
+    family: Family,
+    clusters: NDArray[np.integer] | None = None,
+) -> BoundTest:
+    """Return a test of the rows of a table, whose designs these are; each on the rows it needs where values were drawn.
+
+    `clusters` (n,) says which rows belong together, if any do.
+    """
     if encoded.observed is None:
         return BoundTest(test, designs)
-    return AvailableTest(test, designs, encoded, family)
+    return AvailableTest(test, designs, encoded, family, clusters)
 
 
 def _constant(encoded: Encoded) -> NDArray[np.bool_]:

@@ -165,6 +165,10 @@ class BoundTest:
         """Return what a test of ends (m,) given a set (s,) uses, and their positions there, -1 for those without any."""
         return self.designs, ends, given
 
+    def untestable(self) -> Tensor:
+        """Return the pairs (m, 2), first < second, that the rows cannot tell anything about."""
+        return torch.empty((0, 2), dtype=torch.int64, device=self.designs.features.device)
+
     def in_blocks(self, function: Callable[[slice], Answer], count: int) -> list[Answer]:
         """Return what a function says of the blocks of `count` sets, as many as regressions on them are worth threads."""
         features = self.designs.features
