@@ -1,6 +1,6 @@
 """Fit Butterfly networks of growing size: seconds beside the bare matrix product, F1, and peak memory.
 
-    python benchmarks/scale.py --d 1000,10000 [--n 1000] [--device cuda] [--fdr 0.001] [--seeds 1] [--first-seed 0] [--omega]
+    python benchmarks/scale.py --d 1000,10000 [--n 1000] [--device cuda] [--fdr 0.001] [--seeds 1] [--first-seed 0] [--omega] [--without-product]
 
 With `--omega` the edges are those of the pairwise family's Omega alone, and fdr means nothing.
 The bare product is (dK x n)(n x dK) in single precision (tf32 on a GPU), timed in the same run.
@@ -55,12 +55,14 @@ def main():
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--omega", action="store_true")
+    parser.add_argument("--without-product", action="store_true")
     options = parser.parse_args()
     print(
         "device,d,n,seed,fdr,load_seconds,fit_seconds,bare_product_seconds,ratio,f1,false,missed,peak_host_gb,peak_device_gb"
     )
     for d in map(int, options.d.split(",")):
-        bare = bare_product(d, options.n, len(LocalOptions().functions), options.device)
+        size = d, options.n, len(LocalOptions().functions)
+        bare = np.nan if options.without_product else bare_product(*size, options.device)
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             drawn = simulate("butterfly", kind="continuous", d=d, n=options.n, seed=seed, dtype="float32")
             start = time.perf_counter()
