@@ -29,7 +29,7 @@ from gpmnet.jobs import Where
 from gpmnet.jobs.team import team
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
-from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
+from gpmnet.network.build import Draft, build_network, edges_alone, joint_findings, shown_edges
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
 from gpmnet.network.pairs import RESAMPLED, Pairs
@@ -295,8 +295,9 @@ class _Fit:
         clock.append(time.perf_counter())
         chosen = decide(found, problem, cutoff)
         said = cutoff if engine.own_rule is None else None
+        draft = Draft(table, found, chosen, said)
         if self.on_edges is not None:
-            self.on_edges(edges_alone(table, found, chosen, said, facts))
+            self.on_edges(edges_alone(draft, facts))
         joint, determined = found.joint(chosen.is_edge), found.determined(chosen.is_edge)
         clock.append(time.perf_counter())
         shown = shown_edges(problem.d, chosen, found.strength)
@@ -321,7 +322,7 @@ class _Fit:
         notes = (*said_first, *([engine.own_rule] if engine.own_rule else []), *found.notes)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
         facts = replace(facts, seconds=seconds, warnings=notes)
-        network, omega = build_network(table, found, chosen, described, shown, said, facts)
+        network, omega = build_network(draft, described, shown, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         if plan.stability:
             begun = time.perf_counter()
