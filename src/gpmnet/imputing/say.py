@@ -12,11 +12,13 @@ _MOST_COMPARED = 2000  # variables of which all pairs are counted
 _NAMED = 5  # pairs
 
 
-def n_together(table: Table, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return how many rows have both variables of pairs, (m,)."""
-    there = ~table.gaps
+def n_together(
+    observed: NDArray[np.bool_], first: NDArray[np.intp], second: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Return how many rows have both variables of pairs, (m,), by which values were observed, (n, d)."""
     pairs = zip(first.tolist(), second.tolist(), strict=True)
-    return np.array([np.count_nonzero(there[:, a] & there[:, b]) for a, b in pairs], dtype=np.intp)
+    both = [np.count_nonzero(observed[:, a] & observed[:, b]) for a, b in pairs]
+    return np.array(both, dtype=np.intp)
 
 
 def rarely_together(table: Table) -> str:
