@@ -15,6 +15,7 @@ import pandas as pd
 from gpmnet.bench.rejections import rejection_tables
 from gpmnet.bench.rows import load_rows
 from gpmnet.bench.style import looks
+from groups import ALONE, SAID
 from growth import slopes
 from intervals import summary as coverage
 from pictures import pictures, save, with_loss
@@ -83,6 +84,7 @@ TITLES = {
     "tables": ("Tables with a known graph", ["task", "method"]),
     "missing": ("Missing values: F1 and realised FDR with gaps", []),
     "missing_null": ("Missing values: share of null pairs with p up to a rate", []),
+    "groups": ("Rows in groups: share of null pairs with p up to a rate", []),
     "grids": ("Laws that come from no directed graph: n = 1000", ["simulator", "method"]),
     "causal": (
         "Directions: random directed graphs, n = 1000; `f1` of the moral graph, `n_evaluations`: tests or scores",
@@ -152,6 +154,8 @@ def table(rows, by):
         return intervals_table(rows)
     if "stability" in rows:
         return stability_table(rows)
+    if ALONE in rows:
+        return f"{SAID}\n\n{markdown(rows.drop(columns=['draws', 'seed', 'cpu_s']).round(3))}"
     if "bare_product_seconds" in rows:
         return f"{markdown(rows.round(5))}\n\n{plan_table(rows)}"
     if "penalty" in rows:

@@ -1,6 +1,7 @@
 """Fit Butterfly networks of growing size: seconds beside the bare matrix product, F1, and peak memory.
 
-    python benchmarks/scale.py --d 1000,10000 [--n 1000] [--device cuda] [--fdr 0.001] [--seeds 1] [--first-seed 0] [--omega] [--without-product]
+    python benchmarks/scale.py --d 1000,10000 [--n 1000] [--device cuda] [--fdr 0.001] [--seeds 1] [--first-seed 0] [--omega]
+        [--without-product]
 
 With `--omega` the edges are those of the pairwise family's Omega alone, and fdr means nothing.
 The bare product is (dK x n)(n x dK) in single precision (tf32 on a GPU), timed in the same run.

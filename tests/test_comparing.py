@@ -24,10 +24,11 @@ def chain(n, seed, slope=1.0):
     return pd.DataFrame({"a": a, "b": b, "sex": sex})
 
 
-def by_correlation(plan, problem, rows):
+def by_correlation(plan, problems, rows):
     """A stand-in for a fit: the rank correlation of a and b, known in closed form and in microseconds."""
-    r = np.corrcoef(problem.encoded.take(rows).ranks[:, :2].T)[0, 1]
-    return MarkovNetwork(problem.encoded.names, Pairs.of([0], [1], strength=[abs(r)], sign=[np.sign(r)]))
+    encoded = problems[0].encoded
+    r = np.corrcoef(encoded.take(np.flatnonzero(np.isin(encoded.rows, rows))).ranks[:, :2].T)[0, 1]
+    return MarkovNetwork(encoded.names, Pairs.of([0], [1], strength=[abs(r)], sign=[np.sign(r)]))
 
 
 def difference_test(tables, permutations, seed, groups=None):
@@ -92,9 +93,9 @@ def test_no_deal_cuts_a_group_and_the_table_is_encoded_once(monkeypatch):
     codes = np.r_[one, two + 12]
     seen, encoded = [], []
 
-    def record(plan, problem, rows):
-        seen.append(problem.encoded.rows[rows])
-        return by_correlation(plan, problem, rows)
+    def record(plan, problems, rows):
+        seen.append(rows)
+        return by_correlation(plan, problems, rows)
 
     encode = Table.encode
     monkeypatch.setattr(Table, "encode", lambda *given: encoded.append(1) or encode(*given))
@@ -200,9 +201,49 @@ def test_centrality_sums_the_edges():
     assert frame["edges"].to_dict() == network.degree
 
 
-def test_networks_of_tables_with_gaps_are_not_tested():
-    here = chain(150, 0)
-    here.loc[3, "a"] = np.nan
-    network = gpmnet.fit(here, missing="available")
-    with pytest.raises(InputError, match="a test needs complete rows"):
-        gpmnet.compare(network, network, tables=(here, here), permutations=1)
+def with_gaps(frame, seed):
+    return frame.mask(np.random.default_rng(seed).random(frame.shape) < 0.1)
+
+
+@pytest.mark.parametrize("missing", ["available", "impute"])
+def test_networks_of_tables_with_gaps_are_tested(missing):
+    """Other tables of the same law are no surprise, those of another one are."""
+    here, same, other = (
+        with_gaps(chain(120, seed, slope)[["a", "b"]], seed)
+        for seed, slope in ((0, 1.0), (1, 1.0), (2, -1.0))
+    )
+    networks = [gpmnet.fit(table, missing=missing) for table in (here, same, other)]
+    p_values = [
+        gpmnet.compare(networks[0], network, tables=(here, table), permutations=9).test.p_value
+        for network, table in zip(networks[1:], (same, other), strict=True)
+    ]
+    assert p_values[0] > 0.2
+    assert p_values[1] == 0.1
+
+
+def test_gaps_go_with_their_rows(monkeypatch):
+    """Rows that have nothing of the common columns are left out, and whoever deals sees the gaps of each row."""
+    rng = np.random.default_rng(7)
+    here = with_gaps(chain(150, 0), 0).assign(own=rng.normal(size=150))
+    there = with_gaps(chain(150, 1), 1).assign(mine=rng.normal(size=150))
+    here.loc[5, ["a", "b", "sex"]] = None
+    networks = [gpmnet.fit(table, missing="available") for table in (here, there)]
+    seen = []
+
+    def record(plan, problems, rows):
+        assert len(problems[0].others) == 4
+        encoded = problems[0].encoded
+        order = np.argsort(encoded.rows)
+        seen.append((np.sort(rows), encoded.observed[order], encoded.names))
+        return by_correlation(plan, problems, rows)
+
+    monkeypatch.setattr(comparing, "fit_rows", record)
+    gpmnet.compare(*networks, tables=(here, there), permutations=2)
+    (first, observed, names), (second, *_) = seen[:2]
+    both = pd.concat([here, there])[list(names)].dropna(how="all")
+    assert np.array_equal(observed, both.notna().to_numpy())
+    assert len(both) < 300
+    n_here = len(here[list(names)].dropna(how="all"))
+    assert first.tolist() == [*range(n_here)]
+    assert second.tolist() == [*range(n_here, len(both))]
+    assert all(len(rows) in (n_here, len(both) - n_here) for rows, *_ in seen)

@@ -1,7 +1,8 @@
 r"""`compare`: two networks side by side and, with their tables, a permutation test of their difference.
 
 Under the hypothesis that the rows of both tables come from one distribution, independently, they can be dealt out anew: both
-tables are fitted again after each deal (whole groups are dealt out where rows belong together), and
+tables are fitted again after each deal (whole groups are dealt out where rows belong together; gaps of rows, which are
+completed once for both tables together, go with them), and
 
 .. math:: p = \frac{1 + \#\{\text{deals with a statistic at least as large}\}}{1 + \#\{\text{deals}\}}
 
@@ -20,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.engines.base import blocks_that_fit
-from gpmnet.errors import InputError, UnknownColumnError, quote, quote_all
+from gpmnet.engines.resampled import rows_of, units_of
+from gpmnet.errors import InputError, UnknownColumnError, quote_all
 from gpmnet.estimator import GPM
 from gpmnet.fitting import fit_rows
 from gpmnet.memory import refusals_told, smaller_blocks
@@ -28,7 +30,7 @@ from gpmnet.network.compare import Comparison, DifferenceTest, by_difference
 from gpmnet.network.compare import compare as side_by_side
 from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
-from gpmnet.table import MISSING, Table, load_table
+from gpmnet.table import Table, load_table
 from gpmnet.table.dependence import Block
 
 if TYPE_CHECKING:
@@ -78,11 +80,10 @@ def compare(
         raise InputError("a network of an engine object cannot be fitted again from its settings alone")
     model = GPM(**settings).check()
     missing = here.facts.settings.get("missing", "error")
-    if missing in MISSING and MISSING[str(missing)].filling is not None:
-        raise InputError(f"a test needs complete rows; the network was learned with missing={quote(missing)}")
-    loaded, kinds = _common((here, there), tables, missing if isinstance(missing, str) else "error", groups)
+    missing = missing if isinstance(missing, str) else "error"
+    loaded, kinds = _common((here, there), tables, missing, groups)
     frames = _frame(loaded[0], list(kinds)), _frame(loaded[1], list(kinds))
-    whole = _together(loaded, frames, kinds)
+    whole = _together(loaded, frames, kinds, missing)
     test = difference_test(whole, len(frames[0]), model, permutations, seed, progress)
     return replace(found, test=test)
 
@@ -97,16 +98,17 @@ def difference_test(
 ) -> DifferenceTest:
     """Return the permutation test of two tables, one under the other; the first has `n_here` rows.
 
-    Both are encoded once, together: ranks and levels are the same in every deal. Of more rows than the engine looks at, a
-    sample is dealt out.
+    Both are encoded once, together: ranks, levels and what was drawn for gaps are the same in every deal. Of more rows than
+    the engine looks at, a sample is dealt out.
     """
     plan = model.plan()
-    problem, _ = plan.problem(table)
-    unit, is_here = _units(problem.encoded.rows, n_here, problem.clusters)
+    problems, _ = plan.problems(table)
+    units = np.sort(units_of(problems))
+    unit = np.arange(table.n_rows) if table.groups is None else table.groups.codes
+    is_here = np.isin(units, unit[:n_here])
 
     def differences(chosen: NDArray[np.bool_]) -> dict[Edge, float]:
-        rows = chosen[unit]
-        parts = (fit_rows(plan, problem, np.flatnonzero(side)) for side in (rows, ~rows))
+        parts = (fit_rows(plan, problems, rows_of(problems, units[side])) for side in (chosen, ~chosen))
         return {row.edge: abs(row.difference) for row in by_difference(side_by_side(*parts))}
 
     blocks = blocks_that_fit(plan.engine, table, plan.device, plan.memory)
@@ -129,17 +131,11 @@ def difference_test(
     return DifferenceTest(total, (1 + n_larger) / (1 + permutations), observed, p_values, permutations, what)
 
 
-def _units(
-    rows: NDArray[np.intp], n_here: int, clusters: NDArray[np.integer] | None
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return what is dealt out: the unit of each row, itself or its group, and which units are of the first table."""
-    number = rows if clusters is None else clusters
-    first, unit = np.unique(number, return_index=True, return_inverse=True)[1:]
-    return unit, rows[first] < n_here
-
-
 def _together(
-    tables: tuple[Table, Table], frames: tuple[pd.DataFrame, pd.DataFrame], kinds: Mapping[str, str]
+    tables: tuple[Table, Table],
+    frames: tuple[pd.DataFrame, pd.DataFrame],
+    kinds: Mapping[str, str],
+    missing: str,
 ) -> Table:
     """Return two tables one under the other; a group is of one of them, whatever groups of the other are called."""
     import pandas as pd
@@ -152,7 +148,7 @@ def _together(
     codes = None
     if here is not None and there is not None:
         codes = np.r_[here.codes, there.codes + here.codes.max() + 1]
-    return load_table(pd.concat(frames, ignore_index=True), kinds=dict(kinds), groups=codes)
+    return load_table(pd.concat(frames, ignore_index=True), kinds=dict(kinds), groups=codes, missing=missing)
 
 
 def _common(
@@ -204,12 +200,15 @@ def _kinds(network: MarkovNetwork) -> dict[str, str]:
 
 
 def _frame(table: Table, names: list[str]) -> pd.DataFrame:
+    """Return some variables of a table, the rows that have a value of any of them."""
     import pandas as pd
 
     values = dict(zip(table.names, table.values().T, strict=True))
     columns = {}
     for name in names:
         at = table.names.index(name)
-        levels = np.array(table.variables[at].levels, dtype=object)
+        levels = np.array(
+            [*table.variables[at].levels, None], dtype=object
+        )  # a gap has the code -1: the last
         columns[name] = levels[values[name].astype(np.intp)] if table.is_discrete[at] else values[name]
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns).dropna(how="all")

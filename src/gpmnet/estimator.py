@@ -100,7 +100,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Settings of the engine.
     stability : int
         Pairs of half-samples in which edges are looked for again; 50 gives every edge its `stability`, the share of the 100
-        halves in which it is one, and takes about 50 times as long as the fit. 0: none.
+        halves in which it is one, and takes about 50 times as long as the fit. Halves are of groups where rows belong
+        together. 0: none.
     workers : int or None
         Processes (joblib), each with one thread, for the half-samples and for the tasks of a large fit: screens, tests and
         node models of the local and dag engines. None: tasks are done here, and half-samples in `n_jobs` processes, or as

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
@@ -19,8 +19,8 @@ from gpmnet import __version__
 from gpmnet.directed.knowledge import position_pairs, position_tiers
 from gpmnet.engines.base import Engine, Found, Problem, blocks_that_fit, check_gaps, looked_at
 from gpmnet.engines.decide import cautions_of, decide
-from gpmnet.engines.pooled import pooled
-from gpmnet.engines.resampled import Asked, check_halves, frequencies, part_of
+from gpmnet.engines.pooled import fit_draws
+from gpmnet.engines.resampled import Asked, check_halves, frequencies, part_of, units_of
 from gpmnet.errors import InputError, OutOfMemoryError, quote
 from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
@@ -29,13 +29,13 @@ from gpmnet.jobs import Where
 from gpmnet.jobs.team import team
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
-from gpmnet.network.build import build_network, edges_alone, joint_findings, shown_edges
+from gpmnet.network.build import Draft, build_network, edges_alone, joint_findings, shown_edges
 from gpmnet.network.density import density_note
 from gpmnet.network.joint import group_caution
-from gpmnet.network.pairs import RESAMPLED, Pairs
+from gpmnet.network.pairs import Pairs
 from gpmnet.network.queries import neighbor_lists
 from gpmnet.network.relations import relation_note
-from gpmnet.network.resampling import Resampling
+from gpmnet.network.resampling import Resampling, with_shares
 from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff
@@ -84,8 +84,19 @@ class Plan:
     stability: int = 0
     where: Where = field(default_factory=Where)
 
+    def problems(
+        self, table: Table, progress: Progress = silent
+    ) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
+        """Return what the engine is given, once for each complete draw that it fits, and a note if not all rows are."""
+        draws = complete_tables(table, self.seed, progress)
+        found, notes = zip(*(self.problem(draw, progress) for draw in draws), strict=True)
+        if draws[0].needs == "set" and len(found) > 1:
+            others = (replace(one, progress=silent, where=Where()) for one in found[1:])
+            found = (replace(found[0], others=tuple(others)),)
+        return found, notes[0]
+
     def problem(self, table: Table, progress: Progress = silent) -> tuple[Problem, tuple[str, ...]]:
-        """Return what the engine is given, and a note if these are not all rows."""
+        """Return what the engine is given of a table without gaps, and a note if these are not all rows."""
         names, twins = table.names, table.schema.duplicates
         known = [
             np.array(position_pairs(names, given, twins), dtype=np.intp).reshape(-1, 2)
@@ -194,8 +205,6 @@ def fit_table(
     GPU has too little memory, all is computed again in smaller blocks, and at last on the CPU, which the network says.
     """
     check_gaps(plan.engine, table)
-    if plan.stability:
-        check_halves(table)
     if shelf is not None and shelf.folder is not None and team().size > 1:
         raise InputError("processes that train together keep nothing to resume from: leave out resume")
     fit = _Fit(table, begun, origin, progress, on_edges, shelf)
@@ -232,14 +241,20 @@ def told_what_is_kept(shelf: Shelf | None) -> Iterator[None]:
         raise
 
 
-def fit_rows(plan: Plan, problem: Problem, rows: NDArray[np.intp]) -> MarkovNetwork:
-    """Return the strengths and signs of the pairs of some rows of an encoded table, and which are edges; nothing else."""
-    part, at = part_of(problem, rows, problem.seed)
-    found = plan.engine.fit(part)
-    chosen = decide(found, part, plan.cutoff)
+def fit_rows(plan: Plan, problems: Sequence[Problem], rows: NDArray[np.integer]) -> MarkovNetwork:
+    """Return the strengths and signs of the pairs of some rows of a table, and which are edges; nothing else.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        Of all rows, as `Plan.problems` gives them.
+    """
+    parts, at = part_of(problems, rows, plan.seed)
+    found = fit_draws(plan.engine, parts)
+    chosen = decide(found, parts[0], plan.cutoff)
     ends = at[found.first], at[found.second]
     pairs = Pairs.of(*ends, chosen.is_edge, strength=found.strength, sign=found.sign)
-    return MarkovNetwork(problem.encoded.names, pairs)
+    return MarkovNetwork(problems[0].encoded.names, pairs)
 
 
 @dataclass
@@ -278,10 +293,9 @@ class _Fit:
     def _outcome(self, plan: Plan, halvings: int) -> Outcome:
         engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
         self.progress("encode", 0, 1)
-        draws = complete_tables(table, plan.seed, self.progress)
-        problems, skipped = zip(*(plan.problem(draw, self.progress) for draw in draws), strict=True)
-        if draws[0].needs == "set" and len(problems) > 1:
-            problems = (replace(problems[0], others=tuple(one.encoded for one in problems[1:])),)
+        problems, skipped = plan.problems(table, self.progress)
+        if plan.stability:
+            check_halves(problems)
         if self.shelf is not None:
             self.shelf.open(plan.key(table, halvings))
             sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(problems)))]
@@ -291,12 +305,13 @@ class _Fit:
         self.progress("encode", 1, 1)
         facts = plan.facts(table, self.origin)
         clock.append(time.perf_counter())
-        found = pooled([engine.fit(one) for one in problems], table)
+        found = fit_draws(engine, problems)
         clock.append(time.perf_counter())
         chosen = decide(found, problem, cutoff)
         said = cutoff if engine.own_rule is None else None
+        draft = Draft(table, found, chosen, said)
         if self.on_edges is not None:
-            self.on_edges(edges_alone(table, found, chosen, said, facts))
+            self.on_edges(edges_alone(draft, facts))
         joint, determined = found.joint(chosen.is_edge), found.determined(chosen.is_edge)
         clock.append(time.perf_counter())
         shown = shown_edges(problem.d, chosen, found.strength)
@@ -313,7 +328,7 @@ class _Fit:
             *self.said,
             *gap_notes(table),
             *thin_note(table, found.first, found.second, found.n_rows),
-            *skipped[0],
+            *skipped,
             *_few_rows(table.n_rows),
             *cautions,
             *alike,
@@ -322,11 +337,11 @@ class _Fit:
         notes = (*said_first, *([engine.own_rule] if engine.own_rule else []), *found.notes)
         seconds = {phase: round(value, 3) for phase, value in timings.items()}
         facts = replace(facts, seconds=seconds, warnings=notes)
-        network, omega = build_network(table, found, chosen, described, shown, said, facts)
+        network, omega = build_network(draft, described, shown, facts)
         network = replace(network, groups=groups, joint_findings=findings)
         if plan.stability:
             begun = time.perf_counter()
-            network = with_stability(network, plan, problem, table)
+            network = with_stability(network, plan, problems)
             timings["stability"] = time.perf_counter() - begun
             seconds["stability"] = round(timings["stability"], 3)
             network = replace(network, facts=replace(network.facts, seconds=seconds))
@@ -345,36 +360,22 @@ def _few_rows(n: int) -> tuple[str, ...]:
     return (f"{n} rows show all but perfect dependence only: that two variables have no edge says nothing",)
 
 
-def with_stability(network: MarkovNetwork, plan: Plan, problem: Problem, table: Table) -> MarkovNetwork:
+def with_stability(network: MarkovNetwork, plan: Plan, problems: tuple[Problem, ...]) -> MarkovNetwork:
     """Return a network whose pairs have their stability: how often they are edges in half-samples of its rows.
 
     The half-samples are of the rows that the engine looked at, and edges are chosen in them as they were in all.
     """
+    problem, n_units = problems[0], len(units_of(problems))
     where = plan.where if plan.where.workers is not None else replace(plan.where, workers=plan.n_jobs)
-    found = frequencies(Asked(plan.engine, problem, plan.cutoff), plan.stability, where)
-    place = {name: at for at, name in enumerate(table.names)}
-    at = np.array([place.get(name, -1) for name in network.names], dtype=np.intp)
-    pairs = network.pairs
-    first, second = at[pairs.first], at[pairs.second]
-    known = (first >= 0) & (second >= 0)  # a column that repeats another one was not asked
-    # Positions among the table's variables keep the order of the network's names: first stays first.
-    shares = found.of(first[known], second[known], problem.d)
-    columns = {name: np.full(len(pairs), np.nan) for name in RESAMPLED}
-    for name, share in zip(
-        RESAMPLED if plan.engine.takes_directions else RESAMPLED[:1], shares, strict=False
-    ):
-        columns[name][known] = share
-    tests = problem.d * (problem.d - 1) // 2 - len(problem.forbidden) - len(problem.required)
-    drawn = Resampling(plan.stability, problem.n // 2, found.mean_edges, tests)
-    often = np.isin(found.first * problem.d + found.second, first[known] * problem.d + second[known])
-    missed = int(np.count_nonzero(~often & (found.share > 0.5)))
-    more = (
-        (f"{missed:,} pairs that did not come close in all rows are edges in most half-samples",)
-        if missed
-        else ()
+    found = frequencies(Asked(plan.engine, problems, plan.cutoff), plan.stability, where)
+    drawn = Resampling(
+        plan.stability,
+        n_rows=round(problem.n * (n_units // 2) / n_units),
+        mean_edges=found.mean_edges,
+        n_tests=problem.d * (problem.d - 1) // 2 - len(problem.forbidden) - len(problem.required),
+        n_groups=0 if problem.clusters is None else n_units // 2,
     )
-    facts = replace(network.facts, warnings=(*network.facts.warnings, drawn.text, *more))
-    return replace(network, pairs=replace(pairs, **columns), resampling=drawn, facts=facts)
+    return with_shares(network, drawn, found, problem.encoded.names, plan.engine.takes_directions)
 
 
 def _neighbors(found: Found, is_edge: NDArray[np.bool_], d: int) -> list[list[int]]:

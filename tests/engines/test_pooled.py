@@ -46,7 +46,7 @@ def test_strengths_are_pooled_as_fishers_z():
 def test_what_is_pooled_is_what_each_draw_says():
     table = load_table(chain(), missing=Impute(n_draws=3))
     parts = [LocalEngine().fit(Problem(draw.encode(0))) for draw in complete_tables(table, 0)]
-    found = pooled(parts, table)
+    found = pooled(parts, ~table.gaps)
     assert isinstance(found, PooledFound)
     at = {(int(a), int(b)): k for k, (a, b) in enumerate(zip(found.first, found.second, strict=True))}
     mine = at[0, 1]
@@ -74,13 +74,13 @@ def test_what_is_pooled_is_what_each_draw_says():
 def test_one_draw_is_returned_as_it_is():
     table = load_table(chain(share=0.0))
     part = LocalEngine().fit(Problem(table.encode(0)))
-    assert pooled([part], table) is part
+    assert pooled([part], None) is part
 
 
 def test_the_dag_engine_takes_the_typical_draw():
     table = load_table(chain(), missing=Impute(n_draws=3))
     parts = [DagEngine().fit(Problem(draw.encode(0))) for draw in complete_tables(table, 0)]
-    found = pooled(parts, table)
+    found = pooled(parts, ~table.gaps)
     typical = parts[found.typical]
     pairs = {
         (int(a), int(b))

@@ -13,8 +13,8 @@ from gpmnet.table import load_table
 def asked(frame, kinds=None, **options):
     plan = GPM(**options).plan()
     table = load_table(frame, kinds=kinds)
-    problem, _ = plan.problem(table)
-    return Asked(plan.engine, problem, plan.cutoff), table
+    problems, _ = plan.problems(table)
+    return Asked(plan.engine, problems, plan.cutoff), table
 
 
 def mixed(n=240):
@@ -139,16 +139,6 @@ def test_the_deep_engine_has_stability():
     frame = mixed(480)[["a", "b", "c"]]
     model = GPM("deep", energy="pairwise", decide="omega", stability=2).fit(frame)
     assert model.network_.edges.set_index(["source", "target"]).stability[("a", "b")] == 1.0
-
-
-def test_rows_in_groups_and_with_gaps_have_no_halves():
-    frame = mixed(60)
-    with pytest.raises(InputError, match="leave out groups"):
-        GPM(stability=2, groups=np.arange(60) // 2).fit(frame)
-    frame.iloc[3, 0] = np.nan
-    for missing in ("available", "impute"):
-        with pytest.raises(InputError, match="stability needs complete rows"):
-            GPM(stability=2, missing=missing).fit(frame)
 
 
 def test_wrong_settings_and_small_tables_are_refused():

@@ -110,6 +110,6 @@ def test_rows_that_have_both():
     gapped.loc[:49, "a"] = np.nan
     gapped.loc[50:, "b"] = np.nan
     table = load_table(gapped, missing="available")
-    assert n_together(table, np.array([0, 0, 1]), np.array([1, 2, 2])).tolist() == [0, 50, 50]
+    assert n_together(~table.gaps, np.array([0, 0, 1]), np.array([1, 2, 2])).tolist() == [0, 50, 50]
     assert "'a' and 'b'" in rarely_together(table)
     assert "'c'" not in rarely_together(table)

@@ -1,10 +1,13 @@
-"""Changes to the files of a saved network that carry the digest they should have."""
+"""Changes to the files of a saved network that carry the digest they should have, and how they are refused."""
 
 import json
 
 import numpy as np
+import pytest
 from safetensors.numpy import load_file, save_file
 
+from gpmnet import MarkovNetwork
+from gpmnet.errors import InputError
 from gpmnet.network.store import _digest
 
 
@@ -28,3 +31,10 @@ def sign(folder):
     whole = json.loads((folder / "network.json").read_text())
     digest = _digest(whole, (folder / "omega.safetensors").read_bytes())
     (folder / "network.json").write_text(json.dumps(whole | {"digest": digest}))
+
+
+def refused(folder, words):
+    with pytest.raises(InputError, match=words) as caught:
+        MarkovNetwork.load(folder)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500

@@ -11,7 +11,7 @@ from gpmnet.columns.functions import GRID
 from gpmnet.engines.base import Description, Found
 from gpmnet.errors import InputError
 from gpmnet.network import Facts, Origin, build, matrix
-from gpmnet.network.build import build_network, shown_edges
+from gpmnet.network.build import Draft, build_network, edges_alone, shown_edges
 from gpmnet.selection import Chosen, Cutoff
 from gpmnet.table import load_table
 
@@ -75,7 +75,7 @@ def chosen(found):
 def built(table, found, chosen):
     facts = Facts(table.schema, settings={"fdr": 0.05}, seed=3, origin=Origin("toy.csv"))
     described = found.describe(chosen.is_edge, SHOWN)
-    return build_network(table, found, chosen, described, SHOWN, Cutoff(0.05), facts)
+    return build_network(Draft(table, found, chosen, Cutoff(0.05)), described, SHOWN, facts)
 
 
 def test_the_network_has_every_column_that_is_not_ignored(built, table):
@@ -145,9 +145,8 @@ def test_large_networks_are_sparse_and_have_no_shapes(monkeypatch, table, found,
     shown = shown_edges(len(VARIABLES), chosen, found.strength)
     assert shown.tolist() == []
     described = found.describe(chosen.is_edge, shown)
-    network, omega = build_network(
-        table, found, chosen, described, shown, Cutoff(0.01, "p"), Facts(table.schema)
-    )
+    draft = Draft(table, found, chosen, Cutoff(0.01, "p"))
+    network, omega = build_network(draft, described, shown, Facts(table.schema))
     assert isinstance(omega, csr_array)
     np.testing.assert_array_equal(omega.toarray(), built[1])
     assert isinstance(network.adjacency, csr_array)
@@ -171,12 +170,26 @@ def test_a_table_without_twins_or_edges(found):
     none = Chosen(np.zeros(4, dtype=bool), np.exp(found.log_p), np.ones(4))
     shown = shown_edges(4, none, found.strength)
     described = found.describe(none.is_edge, shown)
-    network, omega = build_network(table, found, none, described, shown, None, Facts())
+    network, omega = build_network(Draft(table, found, none, None), described, shown, Facts())
     assert (network.n_edges, len(network.pairs), network.cutoff) == (0, 4, None)
     np.testing.assert_array_equal(omega, np.diag([1.0, 2.0, 3.0, 4.0]))
+
+
+def test_correlations_are_computed_once_for_the_edges_alone_and_the_network(
+    monkeypatch, table, found, chosen
+):
+    asked = []
+    plain = build.rank_correlations
+    monkeypatch.setattr(build, "rank_correlations", lambda *given: asked.append(1) or plain(*given))
+    draft = Draft(table, found, chosen, Cutoff(0.05))
+    before = edges_alone(draft, Facts())
+    network, _ = build_network(draft, found.describe(chosen.is_edge, SHOWN), SHOWN, Facts())
+    assert asked == [1]
+    np.testing.assert_array_equal(before.pairs.marginal, network.pairs.marginal)
+    assert np.isfinite(network.pairs.marginal).any()
 
 
 def test_surfaces_must_fit_the_edges_shown(table, found, chosen):
     described = found.describe(chosen.is_edge, SHOWN)
     with pytest.raises(InputError, match="one grid a pair"):
-        build_network(table, found, chosen, described, SHOWN[:2], Cutoff(0.05), Facts())
+        build_network(Draft(table, found, chosen, Cutoff(0.05)), described, SHOWN[:2], Facts())

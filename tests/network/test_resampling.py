@@ -62,6 +62,7 @@ def test_the_bound_is_that_of_the_selection():
     with pytest.raises(InputError, match="from 0 to 1"):
         DRAWN.expected_low(1.5)
     assert "50 half-samples of 799 rows" in DRAWN.text
+    assert "of 12 whole groups (about 799 rows)" in replace(DRAWN, n_groups=12).text
 
 
 def test_the_report_has_it(shaped, drawn):

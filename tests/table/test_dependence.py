@@ -1,5 +1,7 @@
 """Rows that depend on each other: what is said of them, and what a table shows by itself."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,6 +49,15 @@ def test_columns_that_resemble_the_row_before_are_named():
     assert "noise" not in said
     assert "--block-rows" in said
     assert "groups=Block(" in said
+
+
+def test_blocks_that_are_too_short_are_named():
+    table = pd.DataFrame(series(2000, 3, 0.9), columns=["load", "price", "wind"])
+    (said,) = load_table(table, groups=Block(20)).schema.warnings
+    assert "blocks of 20 rows are short for that" in said
+    assert re.search(r"use blocks of about 4\d rows", said)
+    assert not load_table(table, groups=Block(60)).schema.warnings
+    assert not load_table(series(2000, 3, 0.0), groups=Block(5)).schema.warnings
 
 
 def test_independent_rows_raise_no_alarm():

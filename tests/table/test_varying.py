@@ -28,7 +28,7 @@ def test_what_does_not_vary_is_left_out_and_codes_have_no_gaps():
     table = load_table(frame(), kinds={"rare": "continuous", "once": "discrete"})
     encoded = table.encode(0)
     wanted = [k for k in range(3, 58) if k % 3 != 1]  # no row with a rare value, with z, or with v
-    half, at = varying(encoded.take(rows_of(encoded, wanted)))
+    (half,), at = varying([encoded.take(rows_of(encoded, wanted))])
     assert half.names == ("x", "three")
     assert at.tolist() == [0, 2]
     assert half.is_discrete.tolist() == [False, True]
@@ -42,7 +42,7 @@ def test_what_does_not_vary_is_left_out_and_codes_have_no_gaps():
 
 def test_a_table_in_which_all_varies_stays_as_it_is():
     encoded = load_table(frame(), kinds={"rare": "continuous", "once": "discrete"}).encode(0)
-    half, at = varying(encoded)
+    (half,), at = varying([encoded])
     assert (half.names, at.tolist()) == (encoded.names, [0, 1, 2, 3])
     for name in ("ranks", "codes", "fine_codes", "n_levels", "tied", "groups"):
         assert np.array_equal(getattr(half, name), getattr(encoded, name)), name

@@ -115,6 +115,25 @@ def test_null_pairs_are_rejected_as_often_as_they_should(draw, code):
     assert 0.3 < np.median(found) < 0.75
 
 
+@pytest.mark.parametrize("sizes", [[10] * 30, [5, 1, 3, 3], [500] + [10] * 50])
+def test_clusters_count_as_so_many_of_one_size(sizes):
+    code = torch.as_tensor(np.repeat(np.arange(len(sizes)), sizes))
+    clusters = Clusters(code, len(sizes), torch.zeros((1, 0)), torch.zeros(0))
+    assert clusters.equal == pytest.approx(sum(sizes) ** 2 / sum(m**2 for m in sizes))
+    assert clusters.equal <= len(sizes) + 1e-9
+
+
+def test_one_large_cluster_does_not_make_tests_sure():
+    """Of 6 draws with 28 pairs each, half of the rows in one cluster; by the number of clusters most were rejected."""
+    sizes, found = [500] + [10] * 50, []
+    code = np.repeat(np.arange(51), sizes)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x = 0.95 * rng.normal(size=(51, 8))[code] + 0.3 * rng.normal(size=(1000, 8))
+        found.append(p_values(x, code))
+    assert np.mean(np.array(found) < 0.05) < 0.09
+
+
 def test_given_a_set_and_of_levels_too():
     letters = np.array(list("abcd"))
     rejected = []
@@ -125,6 +144,19 @@ def test_given_a_set_and_of_levels_too():
         coded = pd.DataFrame({f"v{k}": letters[np.digitize(x[:, k], [-1, 0, 1.5])] for k in range(7)})
         rejected.append(p_values(coded, np.arange(1000) // 2, given=(5, 6)))
     assert np.mean(np.concatenate(rejected) < 0.05) < 0.09
+
+
+def test_the_variance_of_a_mean_over_few_clusters_has_the_interval_of_students_t():
+    """The standard error of a mean of cluster means, equal in size, and its 95% interval."""
+    rng = np.random.default_rng(2)
+    code = np.repeat(np.arange(12), 5)
+    value = 3 * rng.normal(size=12)[code] + rng.normal(size=60)
+    value -= value.mean()
+    clusters = Clusters(torch.as_tensor(code), 12, torch.zeros((1, 0)), torch.zeros(0))
+    ratio = float(clusters.ratio(torch.as_tensor(value)[None]))
+    means = value.reshape(12, 5).mean(axis=1)
+    half_width = stats.t.ppf(0.975, 11) * means.std(ddof=1) / np.sqrt(12)
+    assert stats.norm.ppf(0.975) * np.sqrt(ratio * np.mean(value**2) / 60) == pytest.approx(half_width)
 
 
 def test_copies_say_as_much_as_their_originals():

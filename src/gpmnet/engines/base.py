@@ -55,8 +55,9 @@ class Problem:
         Where what is finished is kept, for the case that the fit is stopped.
     where : Where
         Where its tasks are done, of an engine that has such.
-    others : tuple of Encoded
-        Other complete draws of the table, of an engine that leaves gaps out of its tests: a neighborhood is what all show.
+    others : tuple of Problem
+        The same with other complete draws of the table, of an engine that leaves gaps out of its tests: a neighborhood is
+        what all show.
     """
 
     encoded: Encoded
@@ -71,7 +72,7 @@ class Problem:
     progress: Progress = silent
     shelf: Shelf = field(default_factory=Shelf)
     where: Where = field(default_factory=Where)
-    others: tuple[Encoded, ...] = ()
+    others: tuple[Problem, ...] = ()
 
     @property
     def n(self) -> int:

@@ -309,8 +309,8 @@ class LocalEngine(Engine):
     ) -> tuple[Neighborhoods, Apart | None]:
         """Return what was found in one draw of a table, as far as all other draws confirm it."""
         members, looks = found.members, LOOKS if apart is not None else 0
-        for k, encoded in enumerate(problem.others, 1):
-            test = prepared((self.options, replace(problem, encoded=encoded, others=()))).test
+        for k, other in enumerate(problem.others, 1):
+            test = prepared((self.options, replace(other, device=problem.device))).test
             watch = Watch(problem.progress, problem.shelf, of=f"draw {k}")
             members = confirmed(test, members, settings, start, watch, looks)
             if apart is not None:

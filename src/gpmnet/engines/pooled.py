@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.directed.directions import Directions
-from gpmnet.engines.base import Description, Found, Joint
+from gpmnet.engines.base import Description, Engine, Found, Joint, Problem
 from gpmnet.imputing import n_together
 from gpmnet.selection.joint import JointTest
-from gpmnet.table import LEAST_TOGETHER, Table
+from gpmnet.table import LEAST_TOGETHER
 
 _STRONGEST = 1 - 1e-9
 
@@ -108,14 +108,26 @@ class PooledFound(Found):
         return Joint(first.groups, tuple(tests), first.n_tests)
 
 
-def pooled(parts: Sequence[Found], table: Table) -> Found:
+def fit_draws(engine: Engine, problems: Sequence[Problem]) -> Found:
+    """Return what an engine finds in the complete draws of one table, each a problem, as one answer."""
+    return pooled([engine.fit(one) for one in problems], problems[0].encoded.observed)
+
+
+def pooled(parts: Sequence[Found], observed: NDArray[np.bool_] | None) -> Found:
     """Return what an engine found in several complete draws of a table, as one; of one draw it is returned as it is.
 
     A pair that too few rows have both of is not tested: the draws say nothing of it that is not their own invention.
+
+    Parameters
+    ----------
+    observed : ndarray of bool, shape (n, d)
+        Which values were observed, of several draws; the rows may come in any order.
     """
     if len(parts) == 1:
         return parts[0]
-    d = len(table.names)
+    if observed is None:
+        raise TypeError("several draws are of a table with gaps")
+    d = observed.shape[1]
     codes = [part.first * d + part.second for part in parts]
     union = np.unique(np.concatenate(codes))
     place = np.full((len(parts), len(union)), -1, dtype=np.intp)
@@ -131,7 +143,7 @@ def pooled(parts: Sequence[Found], table: Table) -> Found:
     log_p = pooled_log_p(of("log_p", 0.0))
     strength, error = pooled_strength(of("strength", 0.0), of("strength_error", np.nan))
     sign = of("sign", 0.0).mean(axis=0)
-    both = n_together(table, first, second)
+    both = n_together(observed, first, second)
     n_rows = np.fmin(both, np.fmax.reduce(of("n_rows", np.nan)))  # an engine may look at fewer than all rows
     apart = both < LEAST_TOGETHER
     typical = _typical(parts, place)

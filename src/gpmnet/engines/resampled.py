@@ -1,7 +1,13 @@
-"""The edges of half-samples: an engine's fit of each half and the choice of edges, without Omega and shapes."""
+"""The edges of half-samples: an engine's fit of each half and the choice of edges, without Omega and shapes.
+
+What is drawn are rows or, where rows belong together, whole groups of them. Of a table with gaps a half has its rows of
+every complete draw, and is asked what the table was: each draw's half is fitted and the answers pooled, or its tests use the
+rows that have what they need.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +15,7 @@ from numpy.typing import NDArray
 
 from gpmnet.engines.base import Engine, Problem
 from gpmnet.engines.decide import decide
+from gpmnet.engines.pooled import fit_draws
 from gpmnet.errors import InputError
 from gpmnet.files import Shelf
 from gpmnet.jobs import Arrays, Where, run_tasks
@@ -16,11 +23,11 @@ from gpmnet.memory import refusals_told
 from gpmnet.progress import silent
 from gpmnet.selection import Cutoff
 from gpmnet.selection.stability import half_sample
-from gpmnet.table import Table
+from gpmnet.table.dependence import LEAST_GROUPS
 from gpmnet.table.varying import varying
 
-LEAST_ROWS = 20
-"""Tables with fewer rows have no half-samples that say anything."""
+LEAST_UNITS = 2 * LEAST_GROUPS
+"""Tables with fewer rows, or groups of rows, have no half-samples that say anything: a half is tested as a table is."""
 _FORTH, _BACK = 1, 2
 
 
@@ -31,13 +38,13 @@ class Asked:
     Attributes
     ----------
     engine : Engine
-    problem : Problem
-        Of all rows.
+    problems : tuple of Problem
+        Of all rows; one for each complete draw that is fitted.
     cutoff : Cutoff
     """
 
     engine: Engine
-    problem: Problem
+    problems: tuple[Problem, ...]
     cutoff: Cutoff
 
 
@@ -79,16 +86,34 @@ class Frequencies:
         return tuple(found)
 
 
-def check_halves(table: Table) -> None:
+def check_halves(problems: Sequence[Problem]) -> None:
     """Raise if a table has no half-samples that say what they should."""
-    if table.groups is not None:
+    count = len(units_of(problems))
+    if count < LEAST_UNITS:
+        what = "rows" if problems[0].clusters is None else "groups of rows"
         raise InputError(
-            "stability draws halves of single rows, which depend on each other here: leave out groups"
+            f"stability needs at least {LEAST_UNITS} {what}, of which halves are drawn; got {count}"
         )
-    if table.has_gaps:
-        raise InputError(
-            'stability needs complete rows; choose missing="drop" (--missing drop), or leave stability out'
-        )
+
+
+def units_of(problems: Sequence[Problem]) -> NDArray[np.integer]:
+    """Return what is drawn, in the order in which the draws of a table have them: groups, or rows of the table.
+
+    That order depends on what rows hold, not on where they stand; several draws of a long table may look at different rows.
+    """
+    every = np.concatenate([_units(one) for problem in problems for one in _draws(problem)])
+    return every[np.sort(np.unique(every, return_index=True)[1])]
+
+
+def rows_of(problems: Sequence[Problem], units: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Return the rows of the table that some of its units have."""
+    every = (one for problem in problems for one in _draws(problem))
+    return np.unique(np.concatenate([one.encoded.rows[np.isin(_units(one), units)] for one in every]))
+
+
+def _units(problem: Problem) -> NDArray[np.integer]:
+    """Return the unit of each row."""
+    return problem.encoded.rows if problem.clusters is None else problem.clusters
 
 
 def half_edges(asked: Asked, number: int) -> Arrays:
@@ -96,14 +121,15 @@ def half_edges(asked: Asked, number: int) -> Arrays:
 
     A variable that does not vary in the half has no edge in it.
     """
-    problem = asked.problem
-    rows = half_sample(problem.n, number, problem.seed)
-    own_seed = int(np.random.default_rng([problem.seed, number]).integers(2**31))
-    half, at = part_of(problem, rows, own_seed)
-    encoded = half.encoded
+    problems = asked.problems
+    seed, units = problems[0].seed, units_of(problems)
+    rows = rows_of(problems, units[half_sample(len(units), number, seed)])
+    own_seed = int(np.random.default_rng([seed, number]).integers(2**31))
+    halves, at = part_of(problems, rows, own_seed)
+    encoded = halves[0].encoded
     with refusals_told():
-        found = asked.engine.fit(half)
-        is_edge = decide(found, half, asked.cutoff).is_edge
+        found = fit_draws(asked.engine, halves)
+        is_edge = decide(found, halves[0], asked.cutoff).is_edge
     first, second = found.first[is_edge], found.second[is_edge]
     way = np.zeros(len(first), dtype=np.int8)
     if (directions := found.directions()) is not None:
@@ -113,21 +139,36 @@ def half_edges(asked: Asked, number: int) -> Arrays:
     return {"ends": np.stack([at[first], at[second]], axis=1).astype(np.int64), "way": way}
 
 
-def part_of(problem: Problem, rows: NDArray[np.intp], seed: int) -> tuple[Problem, NDArray[np.intp]]:
-    """Return the problem of some rows, by their increasing positions, over what varies in them; and where that was."""
-    encoded, at = varying(problem.encoded.take(rows))
-    part = replace(
-        problem,
-        encoded=encoded,
-        forbidden=_among(problem.forbidden, at, problem.d),
-        required=_among(problem.required, at, problem.d),
-        arrows=_among(problem.arrows, at, problem.d),
-        tiers=None if problem.tiers is None else tuple(problem.tiers[k] for k in at.tolist()),
-        clusters=None if problem.clusters is None else problem.clusters[rows],
-        seed=seed,
-        progress=silent,
-    )
-    return part, at
+def part_of(
+    problems: Sequence[Problem], rows: NDArray[np.integer], seed: int
+) -> tuple[tuple[Problem, ...], NDArray[np.intp]]:
+    """Return the problems of some rows of the table over what varies in them, in every draw; and where that was."""
+    every = [one for problem in problems for one in _draws(problem)]
+    taken, at = varying([one.encoded.take(np.flatnonzero(np.isin(one.encoded.rows, rows))) for one in every])
+    parts = []
+    for one, encoded in zip(every, taken, strict=True):
+        held = None if one.clusters is None else one.clusters[np.isin(one.encoded.rows, rows)]
+        part = replace(
+            one,
+            encoded=encoded,
+            forbidden=_among(one.forbidden, at, one.d),
+            required=_among(one.required, at, one.d),
+            arrows=_among(one.arrows, at, one.d),
+            tiers=None if one.tiers is None else tuple(one.tiers[k] for k in at.tolist()),
+            clusters=held,
+            seed=seed,
+            progress=silent,
+        )
+        parts.append(part)
+    found, left = [], iter(parts)
+    for problem in problems:
+        first, *others = (next(left) for _ in _draws(problem))
+        found.append(replace(first, others=tuple(others)))
+    return tuple(found), at
+
+
+def _draws(problem: Problem) -> tuple[Problem, ...]:
+    return problem, *problem.others
 
 
 def _among(pairs: NDArray[np.intp], at: NDArray[np.intp], d: int) -> NDArray[np.intp]:
@@ -139,12 +180,11 @@ def _among(pairs: NDArray[np.intp], at: NDArray[np.intp], d: int) -> NDArray[np.
 
 
 def frequencies(asked: Asked, n_pairs: int, where: Where) -> Frequencies:
-    """Return how often pairs are edges in the halves of `n_pairs` cuts of the rows, kept by the problem's shelf."""
-    problem = asked.problem
-    if problem.n < LEAST_ROWS:
-        raise InputError(f"stability needs at least {LEAST_ROWS} rows; the table has {problem.n}")
+    """Return how often pairs are edges in the halves of `n_pairs` cuts of the rows, kept by the first problem's shelf."""
+    problem = asked.problems[0]
     shelf = problem.shelf.section("half-samples")
-    sent = replace(asked, problem=replace(problem, progress=silent, shelf=Shelf(), where=Where()))
+    alone = (replace(one, progress=silent, shelf=Shelf(), where=Where()) for one in asked.problems)
+    sent = replace(asked, problems=tuple(alone))
     halves = run_tasks(half_edges, sent, 2 * n_pairs, where, shelf, problem.progress, "half-samples")
     return counted(halves, problem.d, problem.required)
 

@@ -13,11 +13,13 @@ _NAMED = 5  # pairs
 _THIN = 1 / 3  # of the rows that have both variables
 
 
-def n_together(table: Table, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return how many rows have both variables of pairs, (m,)."""
-    there = ~table.gaps
+def n_together(
+    observed: NDArray[np.bool_], first: NDArray[np.intp], second: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Return how many rows have both variables of pairs, (m,), by which values were observed, (n, d)."""
     pairs = zip(first.tolist(), second.tolist(), strict=True)
-    return np.array([np.count_nonzero(there[:, a] & there[:, b]) for a, b in pairs], dtype=np.intp)
+    both = [np.count_nonzero(observed[:, a] & observed[:, b]) for a, b in pairs]
+    return np.array(both, dtype=np.intp)
 
 
 def rarely_together(table: Table) -> str:
@@ -78,7 +80,7 @@ def thin_note(
     filling = table.filling
     if filling is None or not table.has_gaps or filling.needs != "set":
         return ()
-    both = n_together(table, first, second)
+    both = n_together(~table.gaps, first, second)
     share = (n_rows / np.maximum(both, 1))[both >= LEAST_TOGETHER]
     if not len(share) or np.median(share) >= _THIN:
         return ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,14 +61,34 @@ def shown_edges(d: int, chosen: Chosen, strength: NDArray[np.float64]) -> NDArra
     return np.sort(edges[strongest])
 
 
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """The edges of a table, before and after they are described.
+
+    Attributes
+    ----------
+    table : Table
+    found : Found
+        The pairs over the table's variables, first < second.
+    chosen : Chosen
+        Which of them are edges.
+    cutoff : Cutoff or None
+        None where the engine itself decides.
+    """
+
+    table: Table
+    found: Found
+    chosen: Chosen
+    cutoff: Cutoff | None
+
+    @cached_property
+    def marginal(self) -> NDArray[np.float64]:
+        """Rank correlations of the pairs, computed once."""
+        return rank_correlations(self.table, self.found.first, self.found.second)
+
+
 def build_network(
-    table: Table,
-    found: Found,
-    chosen: Chosen,
-    described: Description,
-    shown: NDArray[np.intp],
-    cutoff: Cutoff | None,
-    facts: Facts,
+    draft: Draft, described: Description, shown: NDArray[np.intp], facts: Facts
 ) -> tuple[MarkovNetwork, NDArray[np.float64] | csr_array[Any]]:
     """Return the network of a table, and Omega over its names.
 
@@ -75,10 +96,6 @@ def build_network(
 
     Parameters
     ----------
-    found : Found
-        The pairs over the table's variables, first < second.
-    chosen : Chosen
-        Which of them are edges.
     described : Description
         Their Omega, its diagonal, and the surfaces of `shown`.
     shown : ndarray of int
@@ -93,6 +110,7 @@ def build_network(
         Zero where there is no edge, unless Omega itself decides. A column that repeats another has that one's diagonal
         entry, and NaN with it.
     """
+    table, found, chosen = draft.table, draft.found, draft.chosen
     used = [column for column in table.schema if column.kind != "ignored"]
     names = tuple(column.name for column in used)
     low, high = interval(found.strength, found.strength_error, found.strength_excess)
@@ -108,7 +126,7 @@ def build_network(
         p_value=chosen.p_value,
         q_value=chosen.q_value,
         n_rows=found.n_rows,
-        marginal=rank_correlations(table, found.first, found.second),
+        marginal=draft.marginal,
     )
     joined = _with_twins(table, pairs, names)
     network = MarkovNetwork(
@@ -116,7 +134,7 @@ def build_network(
         joined,
         tuple(column.kind for column in used),
         table.n_rows,
-        cutoff,
+        draft.cutoff,
         Shapes(_axes(table, pairs.take(shown), names), shown, tuple(described.surfaces)),
         facts,
         directions=found.directions(),
@@ -208,11 +226,10 @@ def _axis(table: Table, at: int) -> Axis:
     return Axis(tuple(values.tolist()), tuple(labels))
 
 
-def edges_alone(
-    table: Table, found: Found, chosen: Chosen, cutoff: Cutoff | None, facts: Facts
-) -> MarkovNetwork:
+def edges_alone(draft: Draft, facts: Facts) -> MarkovNetwork:
     """Return the network before Omega is known, which says so."""
-    cautions = (*cautions_of(found.stops, table.names), "Omega and the shapes of the edges are not there yet")
-    nothing = Description.nothing(len(found.first), len(table.names))
+    found, names = draft.found, draft.table.names
+    cautions = (*cautions_of(found.stops, names), "Omega and the shapes of the edges are not there yet")
+    nothing = Description.nothing(len(found.first), len(names))
     shown = np.empty(0, dtype=np.intp)
-    return build_network(table, found, chosen, nothing, shown, cutoff, replace(facts, warnings=cautions))[0]
+    return build_network(draft, nothing, shown, replace(facts, warnings=cautions))[0]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, one_line, quote, quote_all
 from gpmnet.parts import resolve
-from gpmnet.table.dependence import dependence_notes, grouping
+from gpmnet.table.dependence import Block, dependence_notes, grouping
 from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
 from gpmnet.table.frames import from_array, from_frame, is_frame
 from gpmnet.table.gaps import says_what_helps
@@ -103,6 +103,8 @@ def load_table(
         )
     if together is None:
         return replace(_build(raw, _with_signs(raw, schema), coded, positions), filling=policy.filling)
+    if isinstance(groups, Block):
+        schema = _with_signs(raw, schema, groups)
     table = _build(raw, schema, coded, positions)
     return replace(table, filling=policy.filling, groups=together.checked())
 
@@ -120,9 +122,9 @@ def describe(source: Any, *, kinds: Mapping[Any, str] | None = None, **options: 
     return replace(schema, warnings=(*schema.warnings, f"missing values: {says_what_helps(raw, schema)}"))
 
 
-def _with_signs(raw: RawTable, schema: Schema) -> Schema:
-    """Return the schema with what its rows show of depending on each other."""
-    notes = dependence_notes(raw, dict(enumerate(schema.columns)))
+def _with_signs(raw: RawTable, schema: Schema, block: Block | None = None) -> Schema:
+    """Return the schema with what its rows show of depending on each other, beyond blocks where there are such."""
+    notes = dependence_notes(raw, dict(enumerate(schema.columns)), block)
     return replace(schema, warnings=(*schema.warnings, *notes)) if notes else schema
 
 

@@ -14,6 +14,11 @@ F, with as many in the denominator as give its variance relative to its mean tha
 :math:`m = (4 (G - 2) + (\nu - 2)(G - 5)) / 3`; by Bartlett's logarithm
 :math:`(m - 1 + \nu / 2) \log(1 + \nu F / m) \sim \chi^2_\nu`.
 
+Clusters of different sizes say less about a variance than as many of one size: a large one pulls the mean after it, and the
+sum of squares has few terms that count. With sizes :math:`n_g`, G stands for :math:`n^2 / \sum_g n_g^2`, their number
+where all are equal (Carter, Schnepel and Steigerwald 2017). Half of the rows in one cluster make it less than four, and such
+tests have little power; with the number of clusters instead they would reject most null pairs.
+
 A design effect counts as one at least, so that clusters make no test surer, and where it is below what the
 dependence inside of clusters gives two independent variables,
 
@@ -27,11 +32,13 @@ candidates from moments, has these alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 from torch import Tensor
 
 from gpmnet.columns.features import Features
@@ -41,6 +48,7 @@ _LEAST_LEFT = 0.05  # share of the rows that a regression leaves free at least
 _SMALLEST = 0.2  # of the eigenvalues of a covariance of whitened products, as without clusters
 _EVERY = 16  # distances up to this are looked at one by one, then about every eighth of them
 _AT_ONCE = 1 << 24  # numbers in memory
+_UPPER = 0.975  # of an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +105,11 @@ class Clusters:
         """Number of rows."""
         return len(self.code)
 
+    @cached_property
+    def equal(self) -> float:
+        """How many clusters of one size say as much about a variance: n^2 over the sum of squared sizes, G at most."""
+        return self.n**2 / float(torch.bincount(self.code).double().square().sum())
+
     def effect(self, first: Tensor, second: Tensor) -> Tensor:
         """Return the design effects, 1 at least, of products of independent columns (..., K) and (..., M): (..., K, M)."""
         one, two = self.alike[first] * self.weight, self.alike[second]
@@ -113,9 +126,14 @@ class Clusters:
         return found.index_add_(1, self.code, value.double())
 
     def ratio(self, value: Tensor) -> Tensor:
-        """Return by how much clusters raise the variance of the mean of centred values (b, n), 1 at least: (b,)."""
+        """Return by how much clusters raise the variance of the mean of centred values (b, n), 1 at least: (b,).
+
+        It is as much larger as makes normal 95% intervals those of Student's t, since it is known from few clusters.
+        """
         sums = self.sums(value[:, :, None])[:, :, 0].square().sum(dim=1)
-        return (sums / value.square().sum(dim=1).clamp(min=1e-300)).clamp(min=1.0)
+        m = max(self.equal - 1, 1.0)
+        doubt = (m + 1) / m * float(stdtrit(m, _UPPER) / ndtri(_UPPER)) ** 2
+        return doubt * (sums / value.square().sum(dim=1).clamp(min=1e-300)).clamp(min=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +166,7 @@ class Clustered:
         trust : float
             Share of the design effects that were seen, where they are small.
         """
-        n, m = products.shape[1], self.clusters.count - 1
+        n, m = products.shape[1], max(self.clusters.equal - 1, 1.0)
         mean = products.mean(dim=1, keepdim=True)
         value, vector = torch.linalg.eigh((covariance + covariance.mT) / 2)
         white = vector * value.clamp(min=_SMALLEST).rsqrt()[:, None, :]
