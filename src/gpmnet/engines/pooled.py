@@ -2,8 +2,11 @@
 
 The p-value of a pair is that of the draw that is least sure of it; a pair that did not come close to an edge in one draw is
 none. A draw treats what it invented in the conditioning set as known, so its own p-value is a little too small; the largest
-of several is honest as long as one of them is. (Rubin's rules for the scores of the p-values were measured beside it: they
-reject more null pairs, and lose strong edges, since the scores of these differ between draws in proportion to their size.)
+of several is honest as long as one of them is. (Measured beside it: the middle p-value and the
+second largest find more edges, and hold on most laws; but behind a sine of a member that 30% of the rows lack, which draws
+follow roughly, they reject a third and a fifth of the null pairs at 0.05, where the largest rejects a tenth. Rubin's rules
+for the scores of the p-values reject more null pairs too, and lose strong edges, since the scores of these differ between
+draws in proportion to their size.)
 
 Fisher's z of the strengths is pooled by Rubin's rules, with the standard errors inside and between draws; a pair that did
 not come close has strength 0. Omega and shapes are means over the draws. Where the engine itself decides which pairs are
