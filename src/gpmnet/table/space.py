@@ -6,6 +6,7 @@ gives the memory of what was read back to the system, so that only these few col
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import tempfile
@@ -52,10 +53,14 @@ def column_space(n: int, k: int, dtype: DTypeLike) -> NDArray[Any]:
 
 def _reserve(descriptor: int, size: int) -> None:
     """Make a file so long, with room on the disk: a disk that is full is told now, and pages are written faster."""
-    if hasattr(os, "posix_fallocate"):
+    try:
         os.posix_fallocate(descriptor, 0, size)
-    else:
-        os.truncate(descriptor, size)
+    except AttributeError:  # a system that has no such call
+        os.ftruncate(descriptor, size)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # of a file system that cannot
+            raise
+        os.ftruncate(descriptor, size)
 
 
 def side_by_side(columns: Iterable[NDArray[Any]], n: int, k: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -23,7 +23,7 @@ from gpmnet.table.missing import Filling
 from gpmnet.table.order import add_columns, by_sums, row_order
 from gpmnet.table.ranked import ranked
 from gpmnet.table.schema import Column, Schema
-from gpmnet.table.space import release, rows_of
+from gpmnet.table.space import columns_at_a_time, release, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,8 @@ class Table:
                 return self.encode(seed).take(_some(self.n_rows, most, seed))
             return self._sampled(seed, most)
         scored, coded = self._named("scores"), self._named("codes")
-        ranks, tied, groups = ranks_and_ties(self.numbers)
+        step = columns_at_a_time(self.n_rows, 512)
+        ranks, tied, groups = ranks_and_ties(self.numbers, step)
         ranks[:, tied] = groups  # what tells values apart, until ties are broken
         told: list[tuple[list[str], NDArray[np.integer]]] = [(scored, ranks), (coded, self.fine_codes)]
         if self.observed is not None:
@@ -143,7 +144,7 @@ class Table:
         for column in ranks.T:
             column[:] = column[rows]
         groups = groups[rows]
-        break_ties(ranks, tied, groups, scored, seed)
+        break_ties(ranks, tied, groups, scored, seed, step)
         return self._encoded(rows, ranks, tied, np.asfortranarray(groups))
 
     def _encoded(
