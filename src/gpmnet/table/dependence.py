@@ -20,6 +20,7 @@ from scipy.special import ndtri
 from gpmnet.checks import check_number
 from gpmnet.errors import InputError, UnknownColumnError, quote, quote_all
 from gpmnet.parts import Part
+from gpmnet.table.ranked import ranked
 from gpmnet.table.raw import RawTable
 from gpmnet.table.schema import Column
 from gpmnet.table.space import release
@@ -190,16 +191,20 @@ def _repeated(
 ) -> tuple[NDArray[np.intp], str]:
     """Return the rows that repeat an earlier one and a sentence on them, if they are more than chance would give."""
     n, none = raw.n_rows, np.empty(0, dtype=np.intp)
-    rows, code = np.arange(n), np.zeros(n, dtype=np.intp)
     # Those with the most values first: few rows are then left to look at in the others.
-    for _, value in _values(raw, sorted(active, key=lambda at: -columns[at].n_distinct)):
-        # Numbers of what rows begin with, as far as any two begin alike.
-        own = pd.factorize(value[rows], use_na_sentinel=False)[0]
-        code = pd.factorize(code * (len(rows) + 1) + own)[0]
-        again = np.bincount(code)[code] > 1
-        rows, code = rows[again], code[again]
+    first, *others = sorted(active, key=lambda at: -columns[at].n_distinct)
+    code = _numbered(next(value for _, value in _values(raw, [first])))
+    rows = np.flatnonzero((np.bincount(code) > 1)[code])
+    code = code[rows].astype(np.int64)
+    for _, value in _values(raw, others):
         if not len(rows):
             return none, ""
+        # Numbers of what rows begin with, as far as any two begin alike.
+        code = pd.factorize(code * n + _numbered(value[rows]))[0]
+        again = (np.bincount(code) > 1)[code]
+        rows, code = rows[again], code[again]
+    if not len(rows):
+        return none, ""
     size = np.unique(code, return_counts=True)[1]
     repeats = int((size - 1).sum())
     distinct = n - repeats
@@ -213,6 +218,13 @@ def _repeated(
         "column that says which rows belong together (groups=, --groups): else p-values are too small"
     )
     return rows[pd.Series(code).duplicated().to_numpy()], said
+
+
+def _numbered(value: NDArray[Any]) -> NDArray[np.integer]:
+    """Return numbers, below that of the rows, that are equal where values are; missing ones are equal."""
+    if value.dtype.kind == "f" and len(value) and not np.isnan(value.min()):
+        return ranked(value).ranks
+    return pd.factorize(value, use_na_sentinel=False)[0]
 
 
 def _chance_pairs(raw: RawTable, active: list[int]) -> float:
