@@ -8,7 +8,6 @@ their own. With `--write MACHINE` the rows go to docs/results/many_rows.csv.
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -21,7 +20,7 @@ GROUP = 500_000
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "many_rows.csv"
 COLUMNS = [
     "step", "rows", "columns", "rows_looked_at", "edges", "seconds", "cpu_seconds", "rows_a_second", "peak_gb", "memory",
-    "limit", "threads", "machine",
+    "threads", "machine",
 ]  # fmt: skip
 
 
@@ -83,22 +82,18 @@ def bare(path: str) -> None:
         tell("pyarrow's bare read, by row groups", rows, len(file.schema_arrow), began, threads=1)
 
 
-def fit(path: str, engine: str, most_rows: int, jobs: int, memory: str | None, limit: str | None) -> None:
+def fit(path: str, engine: str, most_rows: int, jobs: int, memory: str | None) -> None:
     from gpmnet import GPM
-    from gpmnet.memory import check_memory
     from gpmnet.parallel import limited_threads
     from gpmnet.table import load_table
 
-    if limit:
-        size = check_memory(limit)
-        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
     inner = "options__most_rows" if engine == "local" else "options__local__most_rows"
     model = GPM(engine, n_jobs=jobs, memory=memory).set_params(**{inner: most_rows})
     with limited_threads(jobs):  # as in a fit of a path
         began = time.perf_counter(), time.process_time()
         table = load_table(path, max_gb=1e4)
         encoded = table.encode(0, most_rows)
-    about = {"rows_looked_at": encoded.n_rows, "threads": jobs, "memory": memory, "limit": limit}
+    about = {"rows_looked_at": encoded.n_rows, "threads": jobs, "memory": memory}
     tell("load and encode", table.n_rows, len(table.names), began, **about)
     net = model.fit(table).network_
     tell(f"load, fit ({engine})", table.n_rows, len(table.names), began, **about, edges=net.n_edges)
@@ -124,16 +119,13 @@ def main() -> None:
     parser.add_argument("--most-rows", type=int, default=50_000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--memory", help="budget of the fit, such as 4GB")
-    parser.add_argument(
-        "--limit", help="memory of its own that the system lets the process have (RLIMIT_DATA)"
-    )
     parser.add_argument("--write", metavar="MACHINE", help="put the rows into docs/results/many_rows.csv")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     path = given.folder / f"{given.rows}x{given.columns}.parquet"
     if not path.exists():
         make(path, given.rows, given.columns)
-    asked = (str(path), given.engine, given.most_rows, given.jobs, given.memory, given.limit)
+    asked = (str(path), given.engine, given.most_rows, given.jobs, given.memory)
     rows = []
     for function, arguments in (("bare", (str(path),)), ("fit", asked)):
         code = (

@@ -95,14 +95,15 @@ def load_table(
         raise InputError(
             f"{type(policy).__name__} leaves gaps in {quote_all(left)} and does not say what fills them"
         )
+    shared = not isinstance(source, str | Path)
     if together is None:
-        return replace(_build(raw, _with_signs(raw, schema), found), filling=policy.filling)
+        return replace(_build(raw, _with_signs(raw, schema), found, shared), filling=policy.filling)
     if left:
         raise InputError(
             f"groups: tests by groups need complete rows, and {quote_all(left)} have gaps; "
             'choose missing="drop" (--missing drop)'
         )
-    return replace(_build(raw, schema, found), groups=together.checked())
+    return replace(_build(raw, schema, found, shared), groups=together.checked())
 
 
 def _why_left_out(column: Column) -> str:
@@ -161,13 +162,14 @@ def _decided(kinds: Mapping[Any, str] | None, raw: RawTable) -> dict[str, Decide
     return beforehand | {name: Decided(kind, "you said so") for name, kind in said.items()}
 
 
-def _build(raw: RawTable, schema: Schema, found: Understood) -> Table:
+def _build(raw: RawTable, schema: Schema, found: Understood, shared: bool) -> Table:
+    """Return the table; where the numbers may be the caller's own (`shared`), it has a copy of them."""
     coded, positions = found.coded, found.positions
     scored = [schema.index(c.name) for c in schema.active if c.encoding == "scores"]
     discrete = [schema.index(c.name) for c in schema.active if c.encoding == "codes"]
     if len(scored) == raw.numbers.shape[1] and not positions:
-        # In memory it may be the caller's own; a file on the disk is ours.
-        numbers = raw.numbers if is_on_disk(raw.numbers) else raw.numbers.copy(order="K")
+        ours = is_on_disk(raw.numbers) or (raw.numbers.flags.owndata and not shared)
+        numbers = raw.numbers if ours else raw.numbers.copy(order="K")
     else:
         column_of = {at: k for k, at in enumerate(raw.number_at.tolist())}
         parts = (positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in scored)
