@@ -107,7 +107,7 @@ def write(rows: list[dict[str, object]], machine: str) -> None:
     together = pd.concat([kept, new], ignore_index=True).reindex(columns=COLUMNS)
     for name in ("rows_looked_at", "edges"):
         together[name] = together[name].astype("Int64")
-    together.to_csv(RESULTS, index=False)
+    together.dropna(axis=1, how="all").to_csv(RESULTS, index=False)
 
 
 def main() -> None:
@@ -131,9 +131,12 @@ def main() -> None:
         code = (
             f"import runpy; runpy.run_path({str(Path(__file__).resolve())!r})[{function!r}](*{arguments!r})"
         )
-        done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
-        print(done.stdout, end="", flush=True)
-        rows += [json.loads(line) for line in done.stdout.splitlines()]
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as running:
+            for line in running.stdout:
+                print(line, end="", flush=True)
+                rows.append(json.loads(line))
+        if running.returncode:
+            sys.exit(running.returncode)
     if given.write:
         write(rows, given.write)
 

@@ -140,7 +140,7 @@ def _rests_on_many(value: Tensor) -> Tensor:
     A function of kurtosis c rests on n / c rows: an indicator on those that it marks. 60 are enough, or a tenth of all.
     """
     n = value.shape[1]
-    pieces = value.split(max(1, _PIECE // n))  # no powers of the whole table beside it
+    pieces = torch.split(value, max(1, _PIECE // n))  # no powers of the whole table beside it
     kurtosis = torch.cat([piece.square().square_().mean(dim=1) for piece in pieces])
     return n >= min(60.0, n / 10) * kurtosis
 
