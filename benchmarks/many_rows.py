@@ -100,11 +100,10 @@ def fit(path: str, engine: str, most_rows: int, jobs: int, memory: str | None) -
 
 
 def write(rows: list[dict[str, object]], machine: str) -> None:
-    """Put rows in place of those of the same steps."""
+    """Put rows in place of those of the same steps with as many threads."""
     new = pd.DataFrame(rows).assign(machine=machine)
-    old = pd.read_csv(RESULTS)
-    kept = old[~old["step"].isin(new["step"])]
-    together = pd.concat([kept, new], ignore_index=True).reindex(columns=COLUMNS)
+    together = pd.concat([pd.read_csv(RESULTS), new], ignore_index=True).reindex(columns=COLUMNS)
+    together = together.drop_duplicates(["step", "rows", "columns", "threads"], keep="last")
     for name in ("rows_looked_at", "edges"):
         together[name] = together[name].astype("Int64")
     together.dropna(axis=1, how="all").to_csv(RESULTS, index=False)
