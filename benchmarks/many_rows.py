@@ -2,7 +2,8 @@
 
     python benchmarks/many_rows.py FOLDER --rows 10000000 --columns 50 --engine local
 
-The file is made once (40 of 50 columns are numbers, five are counts, five are text). Each step runs in a process of its own.
+The file is made once (40 of 50 columns are numbers, five are counts, five are text). pyarrow and the fit run in processes of
+their own. With `--write MACHINE` the rows go to docs/results/many_rows.csv.
 """
 
 import argparse
@@ -13,8 +14,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 GROUP = 500_000
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "many_rows.csv"
+COLUMNS = [
+    "step", "rows", "columns", "rows_looked_at", "edges", "seconds", "cpu_seconds", "rows_a_second", "peak_gb", "memory",
+    "threads", "machine",
+]  # fmt: skip
 
 
 def make(path: Path, rows: int, columns: int) -> None:
@@ -45,64 +52,61 @@ def make(path: Path, rows: int, columns: int) -> None:
     writer.close()
 
 
-def peak_mb() -> float:
+def peak_gb() -> float:
     """Return the largest resident memory of this process; mapped files count."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1e3
+            return int(line.split()[1]) * 1024 / 1e9
     raise RuntimeError("this system does not tell")
+
+
+def tell(step: str, rows: int, columns: int, began: tuple[float, float], **more: object) -> None:
+    """Print a row of the results."""
+    seconds, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
+    row = {"step": step, "rows": rows, "columns": columns} | more
+    row |= {
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu, 1),
+        "rows_a_second": round(rows / seconds),
+    }
+    print(json.dumps(row | {"peak_gb": round(peak_gb(), 2)}), flush=True)
 
 
 def bare(path: str) -> None:
     import pyarrow.parquet as pq
 
-    began, rows = time.perf_counter(), 0
+    began, rows = (time.perf_counter(), time.process_time()), 0
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
             rows += file.read_row_group(group, use_threads=False).num_rows
-    print(
-        json.dumps(
-            {
-                "what": "pyarrow read",
-                "rows": rows,
-                "seconds": time.perf_counter() - began,
-                "peak_mb": peak_mb(),
-            }
-        )
-    )
+        tell("pyarrow's bare read, by row groups", rows, len(file.schema_arrow), began, threads=1)
 
 
-def fit(path: str, engine: str, most_rows: int) -> None:
+def fit(path: str, engine: str, most_rows: int, jobs: int, memory: str | None) -> None:
     from gpmnet import GPM
+    from gpmnet.parallel import limited_threads
     from gpmnet.table import load_table
 
-    began = time.perf_counter()
-    table = load_table(path, max_gb=1e4)
-    loaded = time.perf_counter() - began
     inner = "options__most_rows" if engine == "local" else "options__local__most_rows"
-    model = GPM(engine, n_jobs=1).set_params(**{inner: most_rows})
-    began = time.perf_counter()
-    encoded = table.encode(0, most_rows)
-    encoding = time.perf_counter() - began
-    before = peak_mb()
-    row = {
-        "what": "load and encode",
-        "rows": table.n_rows,
-        "columns": len(table.names),
-        "most_rows": encoded.n_rows,
-    }
-    row |= {"load_s": loaded, "encode_s": encoding, "peak_mb": before}
-    print(json.dumps(row | {"rows_a_second": table.n_rows / (loaded + encoding)}), flush=True)
-    began = time.perf_counter()
+    model = GPM(engine, n_jobs=jobs, memory=memory).set_params(**{inner: most_rows})
+    with limited_threads(jobs):  # as in a fit of a path
+        began = time.perf_counter(), time.process_time()
+        table = load_table(path, max_gb=1e4)
+        encoded = table.encode(0, most_rows)
+    about = {"rows_looked_at": encoded.n_rows, "threads": jobs, "memory": memory}
+    tell("load and encode", table.n_rows, len(table.names), began, **about)
     net = model.fit(table).network_
-    row = {"what": engine, "rows": table.n_rows, "columns": len(table.names), "most_rows": encoded.n_rows}
-    row |= {
-        "load_s": loaded,
-        "encode_s": encoding,
-        "fit_s": time.perf_counter() - began,
-        "edges": net.n_edges,
-    }
-    print(json.dumps(row | {"peak_mb_encoded": before, "peak_mb": peak_mb()}))
+    tell(f"load, fit ({engine})", table.n_rows, len(table.names), began, **about, edges=net.n_edges)
+
+
+def write(rows: list[dict[str, object]], machine: str) -> None:
+    """Put rows in place of those of the same steps with as many threads."""
+    new = pd.DataFrame(rows).assign(machine=machine)
+    together = pd.concat([pd.read_csv(RESULTS), new], ignore_index=True).reindex(columns=COLUMNS)
+    together = together.drop_duplicates(["step", "rows", "columns", "threads"], keep="last")
+    for name in ("rows_looked_at", "edges"):
+        together[name] = together[name].astype("Int64")
+    together.dropna(axis=1, how="all").to_csv(RESULTS, index=False)
 
 
 def main() -> None:
@@ -112,15 +116,28 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--engine", default="local")
     parser.add_argument("--most-rows", type=int, default=50_000)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--memory", help="budget of the fit, such as 4GB")
+    parser.add_argument("--write", metavar="MACHINE", help="put the rows into docs/results/many_rows.csv")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     path = given.folder / f"{given.rows}x{given.columns}.parquet"
     if not path.exists():
         make(path, given.rows, given.columns)
-    calls = (f"bare({str(path)!r})", f"fit({str(path)!r}, {given.engine!r}, {given.most_rows})")
-    for call in calls:
-        code = f"import runpy; g = runpy.run_path({str(Path(__file__).resolve())!r}); eval({call!r}, g)"
-        subprocess.run([sys.executable, "-c", code], check=True)
+    asked = (str(path), given.engine, given.most_rows, given.jobs, given.memory)
+    rows = []
+    for function, arguments in (("bare", (str(path),)), ("fit", asked)):
+        code = (
+            f"import runpy; runpy.run_path({str(Path(__file__).resolve())!r})[{function!r}](*{arguments!r})"
+        )
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as running:
+            for line in running.stdout:
+                print(line, end="", flush=True)
+                rows.append(json.loads(line))
+        if running.returncode:
+            sys.exit(running.returncode)
+    if given.write:
+        write(rows, given.write)
 
 
 if __name__ == "__main__":

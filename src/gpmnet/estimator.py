@@ -21,7 +21,7 @@ from gpmnet.files import Shelf
 from gpmnet.fitting import Plan, fit_table
 from gpmnet.memory import check_memory
 from gpmnet.network import MarkovNetwork, Origin
-from gpmnet.parallel import check_n_jobs
+from gpmnet.parallel import check_n_jobs, limited_threads
 from gpmnet.parameters import (
     check_callables,
     check_device,
@@ -253,7 +253,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         progress = progress or (Spoken() if self.verbose else silent)
         if not isinstance(X, Table):
             progress("read", 0, 1)
-            X = load_table(X, kinds=kinds, missing=self.missing, groups=self.groups)
+            with limited_threads(plan.n_jobs):
+                X = load_table(X, kinds=kinds, missing=self.missing, groups=self.groups)
             progress("read", 1, 1)
         table: Table = X
         shelf = shelf_of(resume)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
 from gpmnet.selection import Cutoff
 from gpmnet.table import Table
+from gpmnet.table.space import blocks_of
 
 _PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
 _MORE_HALVINGS = 2  # of blocks, when a GPU's memory ran out
@@ -143,7 +145,7 @@ class Plan:
         said = [_versions(), platform.python_version(), platform.machine(), asked, halvings, table.schema]
         said += [None if table.filling is None else repr(table.filling)]
         clusters = [] if table.groups is None else [table.groups.codes]
-        return digest(said, [table.numbers, table.codes, table.fine_codes, *clusters])
+        return digest(said, chain(blocks_of(table.numbers), (table.codes, table.fine_codes, *clusters)))
 
     def facts(self, table: Table, origin: Origin | None) -> Facts:
         """Return what is known of a run before it begins."""

@@ -10,7 +10,7 @@ from gpmnet.engines.base import Problem
 from gpmnet.engines.local import LocalEngine, LocalOptions
 from gpmnet.errors import InputError
 from gpmnet.memory import MOST_HALVINGS, smaller_blocks
-from gpmnet.table import load_table
+from gpmnet.table import Table, load_table
 from gpmnet.testing.base import BoundTest
 
 every_search = pytest.mark.parametrize("all_pairs_up_to", [100, 1], ids=["all pairs", "screen"])
@@ -58,6 +58,25 @@ def test_a_table_that_does_not_fit_is_refused_with_the_number_of_variables_that_
     with pytest.raises(InputError, match=r"GB are free; about 4 of these 6 variables would fit"):
         GPM().fit(frame)
     assert GPM().fit(frame[["x1", "x2", "x3", "x4"]]).network_.n_edges == 2
+
+
+@pytest.mark.parametrize("engine", ["local", "dag"])
+def test_all_rows_of_a_long_table_are_refused_before_anything_is_computed(monkeypatch, engine):
+    """With most_rows=None; what is said of rows is a most_rows that fits."""
+    n = 300_000
+    drawn = np.random.default_rng(0).normal(size=(n, 2))
+    table = load_table(np.c_[drawn, drawn.sum(axis=1) + np.random.default_rng(1).normal(size=n)])
+    inner = "options__most_rows" if engine == "local" else "options__local__most_rows"
+    model = GPM(engine).set_params(**{inner: None})
+    with smaller_blocks(MOST_HALVINGS):
+        free = model.plan().engine.memory(120_000, table.n_levels)
+    monkeypatch.setattr("gpmnet.engines.base.available_bytes", lambda device, budget=None: free)
+    monkeypatch.setattr(Table, "encode", lambda *given: pytest.fail("it was begun"))
+    with pytest.raises(
+        InputError,
+        match=r"GB are free; about \d of these 3 variables would fit, or 100,000 of the 300,000 rows$",
+    ):
+        model.fit(table)
 
 
 @every_search

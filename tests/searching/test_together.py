@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from gpmnet import GPM
+from gpmnet.searching import together
 from gpmnet.searching.together import unseen
 
 N = 600
@@ -61,3 +62,15 @@ def test_the_engine_finds_edges_of_a_parity():
     assert {frozenset(pair) for pair in edges.iloc[:, :2].to_numpy().tolist()} == {
         frozenset(pair) for pair in ("ya", "yb", "ab")
     }
+
+
+@pytest.mark.parametrize("piece", [1, 2500, 1 << 22])
+def test_a_function_rests_on_the_rows_that_its_kurtosis_leaves(monkeypatch, piece):
+    monkeypatch.setattr(together, "_PIECE", piece)
+    n = 1000
+    value = torch.zeros((4, n), dtype=torch.float64)
+    for row, marked in zip(value, (1, 50, 70, 500), strict=True):  # indicators: kurtosis about n / marked
+        row[:marked] = 1.0
+    value -= value.mean(dim=1, keepdim=True)
+    value /= value.square().mean(dim=1, keepdim=True).sqrt()
+    assert together._rests_on_many(value).tolist() == [False, False, True, True]

@@ -199,11 +199,13 @@ def fit(
 def _load(path: Path, settings: dict[str, Any], reading: Reading, groups: str | Block | None) -> Table:
     """Return the table, once everything else that was asked is known to be right: a large one takes minutes to read."""
     from gpmnet.estimator import GPM
+    from gpmnet.parallel import check_n_jobs, limited_threads
     from gpmnet.table import load_table
 
     how = reading.arguments()
     GPM().set_params(**settings).check()
-    return load_table(path, missing=settings["missing"], groups=groups, **how)
+    with limited_threads(check_n_jobs(settings["n_jobs"])):
+        return load_table(path, missing=settings["missing"], groups=groups, **how)
 
 
 def _check_needs(engine: str, needed: tuple[str, ...], given: dict[str, Any]) -> None:

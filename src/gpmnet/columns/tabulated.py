@@ -178,7 +178,7 @@ def table_bytes(n: int, levels: Tensor, n_cosines: int, n_features: int, size: i
     if numbers > block_size(_MOST):
         return 0
     d = numbers // max(1, n)
-    return size * (2 * numbers + (d * d if keeps_moments(d) else 0))
+    return size * (numbers + (d * d if keeps_moments(d) else 0))
 
 
 def keeps_moments(rows: int) -> bool:

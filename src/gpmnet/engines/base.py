@@ -7,7 +7,7 @@ To add an engine, write one file with a subclass of `Engine` and one of `Found`,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -23,6 +23,8 @@ from gpmnet.parts import Part
 from gpmnet.progress import Progress, silent
 from gpmnet.selection.joint import JointTest
 from gpmnet.table import Encoded, Table
+
+_FEWEST_ROWS = 100  # that are worth a word where all do not fit
 
 
 def no_pairs() -> NDArray[np.intp]:
@@ -269,8 +271,8 @@ class Engine(Part, ABC):
 def blocks_that_fit(engine: Engine, table: Table, device: str, budget: int | None = None) -> int:
     """Return how often blocks must be halved for a fit of a table to fit into what is free, and into a budget.
 
-    Raise if it fits with no blocks, saying how many of its variables would. Of a table that is completed several times, all
-    fits are held at once.
+    Raise if it fits with no blocks, saying how many of its variables, or of its rows, would. Of a table that is completed
+    several times, all fits are held at once.
     """
     n, levels = table.n_rows, table.n_levels
     times = table.filling.n_fits if table.filling is not None and table.has_gaps else 1
@@ -281,17 +283,24 @@ def blocks_that_fit(engine: Engine, table: Table, device: str, budget: int | Non
             if needed <= free:
                 return halvings
     with smaller_blocks(MOST_HALVINGS):
-        fits, too_many = 0, len(levels)
-        while too_many - fits > 1:
-            middle = (fits + too_many) // 2
-            fits, too_many = (
-                (middle, too_many) if times * engine.memory(n, levels[:middle]) <= free else (fits, middle)
-            )
+        fits = _most(len(levels), lambda some: times * engine.memory(n, levels[:some]) <= free)
+        rows = _most(n, lambda some: times * engine.memory(some, levels) <= free)
+    figure = 10 ** (len(str(rows)) - 1)
     left = "are free" if budget is None else f"of memory={budget / 1e9:.2f} GB are left"
     raise InputError(
         f"this needs about {needed / 1e9:.2f} GB of memory on {device} and {free / 1e9:.2f} GB {left}; "
         f"about {fits:,} of these {len(levels):,} variables would fit"
+        + (f", or {rows // figure * figure:,} of the {n:,} rows" if rows >= _FEWEST_ROWS else "")
     )
+
+
+def _most(count: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number that fits, where `count` does not; 0 if none does."""
+    found, too_many = 0, count
+    while too_many - found > 1:
+        middle = (found + too_many) // 2
+        found, too_many = (middle, too_many) if fits(middle) else (found, middle)
+    return found
 
 
 def looked_at(table: Table, engine: Engine, seed: int) -> tuple[Encoded, tuple[str, ...]]:

@@ -28,7 +28,7 @@ from scipy.stats import rankdata
 from gpmnet.columns.functions import Scores, feature_functions, values
 from gpmnet.progress import Progress, silent
 from gpmnet.table import Table
-from gpmnet.table.encode import row_order
+from gpmnet.table.order import row_order
 
 _DONORS = 5
 _ROWS_A_COLUMN = 10  # that a regression needs
@@ -228,4 +228,4 @@ def _filled(
         else:
             k = variable.at - 1 - place[variable.at]
             numbers[to, k] = numbers[of, k]
-    return replace(table, numbers=numbers, codes=codes, fine_codes=fine, filling=None)
+    return replace(table, numbers=numbers, codes=codes, fine_codes=fine, filling=None, sums=None)

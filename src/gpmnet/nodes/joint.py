@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from torch import Tensor
 
 from gpmnet.columns.features import Features, gather
-from gpmnet.table.encode import name_noise
+from gpmnet.table.order import name_noise
 
 
 @dataclass(frozen=True, eq=False)

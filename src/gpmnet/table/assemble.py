@@ -125,7 +125,7 @@ def _without_labels(column: Labelled, na: frozenset[str]) -> Labelled:
     if not gone:
         return column
     codes = np.where(np.isin(column.codes, gone), -1, column.codes).astype(np.int32)
-    return replace(column, codes=codes).take(np.arange(len(codes)))
+    return replace(column, codes=codes).used()
 
 
 def _parse_texts(texts: dict[int, Text], na: frozenset[str], names: Sequence[str]) -> dict[int, Parsed]:
@@ -165,7 +165,7 @@ def _finish_text(text: Text, parsed: Parsed) -> Labelled | NDArray[np.float64] |
         codes_of = [-1 if gone else at[s] for s, gone in zip(text.spellings, parsed.missing, strict=True)]
     codes = np.array([*codes_of, -1], dtype=np.int32)[text.codes]
     column = Labelled(codes, tuple(labels), "text" if parsed.reading == "text" else "boolean")
-    return column.take(np.arange(len(codes)))
+    return column.used()
 
 
 def _spelled(spellings: tuple[str, ...], parsed: Parsed, truth: float) -> str:

@@ -8,7 +8,7 @@ appear.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,10 @@ from scipy.special import ndtri
 from gpmnet.checks import check_number
 from gpmnet.errors import InputError, UnknownColumnError, quote, quote_all
 from gpmnet.parts import Part
+from gpmnet.table.ranked import ranked
 from gpmnet.table.raw import RawTable
 from gpmnet.table.schema import Column
+from gpmnet.table.space import release
 
 LEAST_GROUPS = 10
 """Fewer groups than these say too little about a variance."""
@@ -149,31 +151,40 @@ def dependence_notes(
     active = [at for at in sorted(columns) if columns[at].active]
     if raw.n_rows < _LEAST_ROWS or len(active) < 2:
         return ()
-    values = _values(raw, active)
-    copies, note = _repeated(values)
-    kept = np.delete(np.arange(raw.n_rows), copies)[:_MOST_ROWS]  # a copy beside its original is no series
-    some = {at: value[kept] for at, value in zip(active[:_MOST_COLUMNS], values, strict=False)}
+    distinct = [at for at in active if columns[at].n_distinct == raw.n_rows]  # no two rows agree there
+    copies, note = (np.empty(0, dtype=np.intp), "") if distinct else _repeated(raw, columns, active)
+    kept = _first_others(raw.n_rows, copies)  # a copy beside its original is no series
+    some = {at: value[kept] for at, value in _values(raw, active[:_MOST_COLUMNS])}
     if block is not None:
         said = _serial(some, columns, block.rows)
         return (said,) if said else ()
-    notes = (_row_numbers(values, [columns[at].name for at in active]), note, _serial(some, columns))
-    return tuple(said for said in notes if said)
+    numbers = _row_numbers(raw, columns, distinct)
+    return tuple(said for said in (numbers, note, _serial(some, columns)) if said)
 
 
-def _values(raw: RawTable, at: Sequence[int]) -> list[NDArray[Any]]:
+def _first_others(n: int, copies: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the first of n rows that are not among some."""
+    first = np.arange(min(n, _MOST_ROWS + len(copies)))
+    return first[~np.isin(first, copies)][:_MOST_ROWS]
+
+
+def _values(raw: RawTable, listed: Iterable[int]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield columns with their positions, one after the other; of a table on the disk no two are in memory."""
     place = {int(where): k for k, where in enumerate(raw.number_at)}
-    return [raw.labelled[i].codes if i in raw.labelled else raw.numbers[:, place[i]] for i in at]
+    for at in listed:
+        yield at, raw.labelled[at].codes if at in raw.labelled else raw.numbers[:, place[at]]
+        release(raw.numbers)
 
 
-def _row_numbers(values: list[NDArray[Any]], names: list[str]) -> str:
-    """Return a sentence on columns that hold as many consecutive whole numbers as there are rows, each once."""
-    n, found = len(values[0]), []
-    for value, name in zip(values, names, strict=True):
+def _row_numbers(raw: RawTable, columns: Mapping[int, Column], distinct: list[int]) -> str:
+    """Return a sentence on columns, of those without equal values, that hold consecutive whole numbers."""
+    n, found = raw.n_rows, []
+    for at, value in _values(raw, distinct):
         low = value.min() if value.dtype.kind == "f" else np.nan
         if low == np.floor(low) and value.max() == low + (n - 1):
             ordered = np.sort(value)
             if np.array_equal(ordered, ordered[0] + np.arange(n)):
-                found.append(name)
+                found.append(columns[at].name)
     if not found:
         return ""
     one = len(found) == 1
@@ -183,24 +194,31 @@ def _row_numbers(values: list[NDArray[Any]], names: list[str]) -> str:
     )
 
 
-def _repeated(values: list[NDArray[Any]]) -> tuple[NDArray[np.intp], str]:
+def _repeated(
+    raw: RawTable, columns: Mapping[int, Column], active: list[int]
+) -> tuple[NDArray[np.intp], str]:
     """Return the rows that repeat an earlier one and a sentence on them, if they are more than chance would give."""
-    n, none = len(values[0]), np.empty(0, dtype=np.intp)
-    rows, code = np.arange(n), np.zeros(n, dtype=np.intp)
-    for value in values:
-        # Numbers of what rows begin with, as far as any two begin alike.
-        own = pd.factorize(value[rows], use_na_sentinel=False)[0]
-        code = pd.factorize(code * (len(rows) + 1) + own)[0]
-        again = np.bincount(code)[code] > 1
-        rows, code = rows[again], code[again]
+    n, none = raw.n_rows, np.empty(0, dtype=np.intp)
+    # Those with the most values first: few rows are then left to look at in the others.
+    first, *others = sorted(active, key=lambda at: -columns[at].n_distinct)
+    code = _numbered(next(value for _, value in _values(raw, [first])))
+    rows = np.flatnonzero((np.bincount(code) > 1)[code])
+    code = code[rows].astype(np.int64)
+    for _, value in _values(raw, others):
         if not len(rows):
             return none, ""
+        # Numbers of what rows begin with, as far as any two begin alike.
+        code = pd.factorize(code * n + _numbered(value[rows]))[0]
+        again = (np.bincount(code) > 1)[code]
+        rows, code = rows[again], code[again]
+    if not len(rows):
+        return none, ""
     size = np.unique(code, return_counts=True)[1]
     repeats = int((size - 1).sum())
     distinct = n - repeats
     pairs = float((size * (size - 1.0) / 2).sum())
     every = int(np.gcd.reduce(size)) if int(size.sum()) == n else 1
-    few = repeats < max(3, n / 500) or pairs <= _TIMES_CHANCE * _chance_pairs(values)
+    few = repeats < max(3, n / 500) or pairs <= _TIMES_CHANCE * _chance_pairs(raw, active)
     if few and not (every > 1 and distinct >= _EVERY_ROW):
         return none, ""
     said = (
@@ -210,16 +228,23 @@ def _repeated(values: list[NDArray[Any]]) -> tuple[NDArray[np.intp], str]:
     return rows[pd.Series(code).duplicated().to_numpy()], said
 
 
-def _chance_pairs(values: list[NDArray[Any]]) -> float:
+def _numbered(value: NDArray[Any]) -> NDArray[np.integer]:
+    """Return numbers, below that of the rows, that are equal where values are; missing ones are equal."""
+    if value.dtype.kind == "f" and len(value) and not np.isnan(value.min()):
+        return ranked(value).ranks
+    return pd.factorize(value, use_na_sentinel=False)[0]
+
+
+def _chance_pairs(raw: RawTable, active: list[int]) -> float:
     """Return how many pairs of rows would agree by chance in the three columns with the most different values.
 
     No more than three are taken for independent of each other.
     """
     agree = sorted(
         float(np.square(pd.Series(value).value_counts(dropna=False).to_numpy() / len(value)).sum())
-        for value in values
+        for _, value in _values(raw, active)
     )
-    n = len(values[0])
+    n = raw.n_rows
     return n * (n - 1) / 2 * math.prod(agree[:3])
 
 

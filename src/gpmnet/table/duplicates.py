@@ -11,8 +11,9 @@ tables of as many independent columns would hold one like it.
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +53,8 @@ def find_duplicates(
     twins: dict[int, int] = {}
     if few:
         at = sorted(few)
-        codes = np.column_stack([few[i] for i in at])
-        twins |= _twins(_equal_at_probes(codes), at, lambda i: _by_first_use(codes[:, i]), relabelled=True)
+        codes = [few[i] for i in at]
+        twins |= _twins(_equal_at_probes(codes), at, lambda i: _by_first_use(codes[i]), relabelled=True)
     listed = np.arange(many.shape[1]) if columns is None else columns
     probed = _order_at_probes(many, listed)
 
@@ -79,7 +80,7 @@ def _twins(
     twins: dict[int, int] = {}
     for i in np.flatnonzero(size[group.ravel()] > 1):
         ranks = canonical(int(i))
-        key = (int(group.ravel()[i]), ranks.tobytes())
+        key = (int(group.ravel()[i]), hashlib.blake2b(ranks.data).digest())
         if key not in seen:
             seen[key] = at[i]
         elif _log_coincidences(ranks, relabelled, len(at)) < _LOG_CHANCE:
@@ -104,9 +105,9 @@ def _probes(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return rng.integers(n, size=_PROBES), rng.integers(n, size=_PROBES)
 
 
-def _equal_at_probes(codes: NDArray[np.integer]) -> NDArray[np.uint8]:
-    a, b = _probes(codes.shape[0])
-    return np.packbits((codes[a] == codes[b]).T, axis=1)
+def _equal_at_probes(codes: Sequence[NDArray[np.integer]]) -> NDArray[np.uint8]:
+    a, b = _probes(len(codes[0]))
+    return np.packbits([column[a] == column[b] for column in codes], axis=1)
 
 
 def _order_at_probes(values: NDArray[np.floating], columns: NDArray[np.intp]) -> NDArray[np.uint8]:

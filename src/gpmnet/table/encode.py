@@ -10,14 +10,14 @@ independent noise, so counts and zero-inflated columns keep their exact graph. T
 seed, the column's name and the row's position. Which rows share a value is kept beside the ranks, for whatever can do
 without the noise.
 
-Rows are put in an order that depends on nothing but what they hold (`row_order`). Whatever goes by the position of a row,
-noise, folds, samples, the last bits of sums, is thereby the same for a table whose rows or columns come in another order.
+Rows are put in an order that depends on nothing but what they hold (`gpmnet.table.order`). Whatever goes by the position of
+a row, noise, folds, samples, the last bits of sums, is thereby the same for a table whose rows or columns come in another
+order.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -25,13 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from gpmnet.table.order import name_noise, noise_at
+
 Needs: TypeAlias = Literal["pair", "set"]
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_SORTED_FROM = 1000  # times fewer order statistics than rows: beyond that all rows are sorted
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A table ready for an engine, its rows in an order of their own (`row_order`).
+    """A table ready for an engine, its rows in an order of their own (`gpmnet.table.order`).
 
     Attributes
     ----------
@@ -226,7 +228,7 @@ def sample_ranks(
     tied : ndarray of shape (t,)
         The columns in which the whole table has ties, and their names.
     places : ndarray of shape (m,)
-        Positions of the rows among all, in the order of `row_order`.
+        Positions of the rows among all, in the order of `gpmnet.table.order`.
 
     Returns
     -------
@@ -247,41 +249,17 @@ def sample_ranks(
     return ranks, groups
 
 
-def row_order(
-    columns: Iterable[tuple[Sequence[str], NDArray[np.integer]]], n: int, columns_per_block: int = 512
-) -> NDArray[np.intp]:
-    """Return an order of n rows that depends on what they hold, and neither on their own order nor on that of the columns.
-
-    Rows are sorted by a hash. Its first part is linear in the values with a key for every name; equal rows, which nothing
-    tells apart, are then numbered.
-
-    Parameters
-    ----------
-    columns : iterable of (names, ndarray of shape (n, k))
-        Whole numbers that tell values apart: ranks, or codes.
-    """
-    total = np.zeros(n, dtype=np.uint64)
-    for names, values in columns:
-        keys = np.array([_key(name, 0) | 1 for name in names], dtype=np.uint64)
-        for start in range(0, len(keys), columns_per_block):
-            block = values[:, start : start + columns_per_block].astype(np.uint64)
-            total += block @ keys[start : start + columns_per_block]
-    grouped = np.argsort(total, kind="stable")
-    fresh = np.append(True, np.diff(total[grouped]) != 0)
-    position = np.arange(n)
-    number = np.empty(n, dtype=np.uint64)
-    number[grouped] = position - np.maximum.accumulate(np.where(fresh, position, 0))
-    return np.argsort(_mixed(_mixed(total) + number), kind="stable")
-
-
 def values_at_scores(values: NDArray[np.floating], scores: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return the values that a column takes at given normal scores: the inverse of `normal_scores`.
 
     Exact at the scores of the column's own rows; the nearest order statistic elsewhere.
     """
     n = len(values)
-    rank = np.rint(ndtr(scores.astype(np.float64)) * n - 0.5).astype(np.intp)
-    decoded: NDArray[np.floating] = np.sort(values)[np.clip(rank, 0, n - 1)]
+    rank = np.clip(np.rint(ndtr(scores.astype(np.float64)) * n - 0.5).astype(np.intp), 0, n - 1)
+    wanted = np.unique(rank)
+    # A few order statistics are found without all of them.
+    ordered = np.partition(values, wanted) if _SORTED_FROM * len(wanted) < n else np.sort(values)
+    decoded: NDArray[np.floating] = ordered[rank]
     return decoded
 
 
@@ -307,27 +285,3 @@ def centred_indicators(
     indicators = (codes[:, owner] == level).astype(np.float32)
     indicators -= indicators.mean(axis=0, dtype=np.float64).astype(np.float32)
     return indicators, owner
-
-
-def name_noise(names: list[str], n: int, seed: int) -> NDArray[np.uint64]:
-    """Return noise for each (name, row): splitmix64 of a key of the name, advanced by the row."""
-    keys = np.array([_key(name, seed) for name in names], dtype=np.uint64)
-    return _mixed(keys[:, None] + np.arange(1, n + 1, dtype=np.uint64) * _GOLDEN)
-
-
-def noise_at(name: str, rows: NDArray[np.intp], seed: int) -> NDArray[np.uint64]:
-    """Return the noise of one name at some rows."""
-    return _mixed(np.uint64(_key(name, seed)) + (rows + 1).astype(np.uint64) * _GOLDEN)
-
-
-def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers of which every bit depends on all bits of the given ones: the output of splitmix64."""
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    noise: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
-    return noise
-
-
-def _key(name: str, seed: int) -> int:
-    text = f"{seed}\0{name}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")

@@ -174,7 +174,7 @@ def _categorical(values: list[str | None], labels: list[str], ordered: bool) -> 
     lookup: dict[str | None, int] = {label: i for i, label in enumerate(labels)}
     codes = np.array([lookup.get(value, -1) for value in values], dtype=np.int32)
     column = Labelled(codes, tuple(labels), "categorical", ordered)
-    return column.take(np.arange(len(codes)))
+    return column.used()
 
 
 def _objects(values: NDArray[np.object_], name: str) -> AnyColumn:
@@ -186,7 +186,7 @@ def _objects(values: NDArray[np.object_], name: str) -> AnyColumn:
     if types and all(issubclass(t, bool | np.bool_) for t in types):
         truth = np.full(len(values), -1, dtype=np.int32)
         truth[~gone] = present.astype(np.int32)
-        return Labelled(truth, ("False", "True"), "boolean").take(np.arange(len(truth)))
+        return Labelled(truth, ("False", "True"), "boolean").used()
     convert: Callable[[Any], float] | None = None
     if types and all(issubclass(t, Real | Decimal) and not issubclass(t, bool) for t in types):
         convert = float
@@ -208,7 +208,7 @@ def _objects(values: NDArray[np.object_], name: str) -> AnyColumn:
     if strange:
         codes, labels = pd.factorize(np.array([*map(repr, values), ""], dtype=object)[:-1])
         full = np.where(gone, -1, codes).astype(np.int32)
-        labelled = Labelled(full, tuple(labels), "text").take(np.arange(len(values)))
+        labelled = Labelled(full, tuple(labels), "text").used()
         return Unusable(labelled, f"values of type {strange[0]}")
     try:
         texts = [str(value).strip() for value in present]

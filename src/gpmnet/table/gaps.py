@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import quote
-from gpmnet.table.encode import name_noise, row_order
 from gpmnet.table.infer import code_numbers, free_label
+from gpmnet.table.order import name_noise, row_order
 from gpmnet.table.raw import Labelled, RawTable, free_name
 from gpmnet.table.schema import Column, Schema
 

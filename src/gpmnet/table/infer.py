@@ -33,10 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, quote
+from gpmnet.table.facts import NumberFacts
 from gpmnet.table.parse import date_text, parse_spellings
 from gpmnet.table.raw import Labelled
 from gpmnet.table.schema import Column, Encoding, Kind
-from gpmnet.table.space import columns_at_a_time, release
 
 FEW_VALUES = 5
 ORDINAL_VALUES = 20
@@ -65,19 +65,6 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class NumberFacts:
-    """Per column of a numeric matrix: what the rules need, each array of shape (k,)."""
-
-    n_missing: NDArray[np.intp]
-    n_distinct: NDArray[np.intp]
-    low: NDArray[np.floating]
-    high: NDArray[np.floating]
-    whole: NDArray[np.bool_]
-    counter: NDArray[np.bool_]
-    commonest: NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
 class Coded:
     """Codes of a column that reaches the engines as categories."""
 
@@ -86,57 +73,6 @@ class Coded:
     notes: tuple[str, ...]
     fine: NDArray[np.int16] | None = None
     """Codes before levels were pooled, where they were; see `fine_codes`."""
-
-
-def number_facts(numbers: NDArray[np.floating], columns_per_block: int = 2048) -> NumberFacts:
-    """Collect the facts of all numeric columns, sorting a block of columns at a time.
-
-    Time O(k n log n); memory O(n * columns_per_block) beyond the matrix.
-    """
-    columns_per_block = columns_at_a_time(len(numbers), columns_per_block)
-    blocks = []
-    for start in range(0, max(numbers.shape[1], 1), columns_per_block):
-        blocks.append(_block_facts(numbers[:, start : start + columns_per_block]))
-        release(numbers)
-    return NumberFacts(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-
-
-def _block_facts(block: NDArray[np.floating]) -> tuple[NDArray[np.generic], ...]:
-    n, k = block.shape
-    ordered = np.sort(block.T, axis=1)  # NaN last
-    present = n - np.count_nonzero(np.isnan(ordered), axis=1)
-    fresh = np.ones((k, n), dtype=bool)
-    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    fresh &= np.arange(n) < present[:, None]
-    distinct = np.count_nonzero(fresh, axis=1)
-    last = np.maximum(present - 1, 0)
-    whole = np.ones(k, dtype=bool)
-    step = max(512, (1 << 20) // max(k, 1))
-    for row in range(0, n, step):  # bounded scratch space
-        piece = block[row : row + step]
-        whole &= np.all((piece == np.floor(piece)) | np.isnan(piece), axis=0)
-    steps = np.zeros(k, dtype=np.intp)
-    candidates = np.flatnonzero(whole & (present == n))
-    with np.errstate(over="ignore"):
-        steps[candidates] = np.count_nonzero(np.diff(block[:, candidates], axis=0) == 1, axis=0)
-    counter = steps >= max(0.95 * (n - 1), 10)
-    commonest = _longest_run(ordered, fresh, present, distinct)
-    low = ordered[:, 0].copy()  # a view would keep the whole block
-    return n - present, distinct, low, ordered[np.arange(k), last], whole, counter, commonest
-
-
-def _longest_run(
-    ordered: NDArray[np.floating],
-    fresh: NDArray[np.bool_],
-    present: NDArray[np.intp],
-    distinct: NDArray[np.intp],
-) -> NDArray[np.intp]:
-    """Count the commonest value where values repeat; 1 elsewhere."""
-    longest = np.minimum(present, 1)
-    for at in np.flatnonzero(distinct < present):
-        starts = np.append(np.flatnonzero(fresh[at]), present[at])
-        longest[at] = int(np.diff(starts).max())
-    return longest
 
 
 def number_column(
@@ -290,11 +226,11 @@ def refuse_empty(name: str, kind: Kind, distinct: int) -> None:
 def code_numbers(name: str, values: NDArray[np.floating], dates: bool = False) -> Coded:
     """Return codes of the distinct numbers in increasing order, labelled by their shortest spelling."""
     present = ~np.isnan(values)
-    uniques, inverse = np.unique(values[present], return_inverse=True)
+    uniques = np.unique(values[present])
     if len(uniques) > np.iinfo(np.int16).max:
         raise InputError(f"column {quote(name)} has {len(uniques):,} distinct values; it cannot be discrete")
     codes = np.full(len(values), -1, dtype=np.int16)
-    codes[present] = inverse
+    codes[present] = np.searchsorted(uniques, values[present])
     return Coded(codes, tuple(date_text(float(v)) if dates else spell(v) for v in uniques), ())
 
 

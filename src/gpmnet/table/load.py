@@ -13,24 +13,16 @@ from numpy.typing import NDArray
 from gpmnet.errors import InputError, one_line, quote, quote_all
 from gpmnet.parts import resolve
 from gpmnet.table.dependence import Block, dependence_notes, grouping
-from gpmnet.table.duplicates import RELABELLED_UP_TO, find_duplicates
 from gpmnet.table.frames import from_array, from_frame, is_frame
 from gpmnet.table.gaps import says_what_helps
-from gpmnet.table.infer import (
-    Coded,
-    Decided,
-    NumberFacts,
-    code_numbers,
-    label_column,
-    number_column,
-    number_facts,
-)
+from gpmnet.table.infer import Decided
 from gpmnet.table.missing import MISSING, MissingPolicy
 from gpmnet.table.raw import RawTable
 from gpmnet.table.read import read_raw
 from gpmnet.table.schema import Column, Schema, check_kinds
 from gpmnet.table.space import is_on_disk, side_by_side
 from gpmnet.table.table import Table
+from gpmnet.table.understand import Understood, understand
 
 
 def load_table(
@@ -81,7 +73,8 @@ def load_table(
     together = None if groups is None else grouping(groups, raw)
     if isinstance(groups, str):
         decided[groups] = Decided("ignored", "says which rows belong together")
-    schema, coded, positions = _understand(raw, decided)
+    found = understand(raw, decided)
+    schema = found.schema
     if any(column.n_missing for column in schema.active):
         admitted = policy.admit(raw, schema)
         if admitted.raw is not raw:
@@ -91,7 +84,8 @@ def load_table(
             announced = {c.name: Decided(c.kind, c.why, firm=False) for c in schema} | decided
             for name in admitted.discrete:
                 announced[name] = replace(announced[name], kind="discrete", firm=False)
-            schema, coded, positions = _understand(raw, announced)
+            found = understand(raw, announced)
+            schema = found.schema
     if len(schema.active) < 2:
         left_out = [c for c in schema.columns if not c.active][:5]
         reasons = "; ".join(f"{quote(c.name)}: {_why_left_out(c)}" for c in left_out)
@@ -101,12 +95,12 @@ def load_table(
         raise InputError(
             f"{type(policy).__name__} leaves gaps in {quote_all(left)} and does not say what fills them"
         )
+    shared = not isinstance(source, str | Path)
     if together is None:
-        return replace(_build(raw, _with_signs(raw, schema), coded, positions), filling=policy.filling)
+        return replace(_build(raw, _with_signs(raw, schema), found, shared), filling=policy.filling)
     if isinstance(groups, Block):
         schema = _with_signs(raw, schema, groups)
-    table = _build(raw, schema, coded, positions)
-    return replace(table, filling=policy.filling, groups=together.checked())
+    return replace(_build(raw, schema, found, shared), filling=policy.filling, groups=together.checked())
 
 
 def _why_left_out(column: Column) -> str:
@@ -116,7 +110,7 @@ def _why_left_out(column: Column) -> str:
 def describe(source: Any, *, kinds: Mapping[Any, str] | None = None, **options: Any) -> Schema:
     """Return what each column would be taken for, gaps and all; its warnings say what would help against these."""
     raw = load_raw(source, **options)
-    schema = _with_signs(raw, _understand(raw, _decided(kinds, raw))[0])
+    schema = _with_signs(raw, understand(raw, _decided(kinds, raw)).schema)
     if not any(column.n_missing for column in schema.active):
         return schema
     return replace(schema, warnings=(*schema.warnings, f"missing values: {says_what_helps(raw, schema)}"))
@@ -165,68 +159,14 @@ def _decided(kinds: Mapping[Any, str] | None, raw: RawTable) -> dict[str, Decide
     return beforehand | {name: Decided(kind, "you said so") for name, kind in said.items()}
 
 
-def _understand(
-    raw: RawTable, decided: dict[str, Decided]
-) -> tuple[Schema, dict[int, Coded], dict[int, NDArray[np.float64]]]:
-    """Infer all kinds; return the schema, the codes and the positions of long ordered categories."""
-    facts = number_facts(raw.numbers)
-    columns: dict[int, Column] = {}
-    coded: dict[int, Coded] = {}
-    positions: dict[int, NDArray[np.float64]] = {}
-    for k, at in enumerate(raw.number_at.tolist()):
-        name = raw.names[at]
-        columns[at], codes = number_column(
-            name, k, raw.numbers[:, k], facts, decided.get(name), at in raw.dates
-        )
-        if codes is not None:
-            coded[at] = codes
-    for at, labels in raw.labelled.items():
-        name = raw.names[at]
-        columns[at], found = label_column(name, labels, decided.get(name))
-        if isinstance(found, Coded):
-            coded[at] = found
-        elif found is not None:
-            positions[at] = found
-    for at, notes in raw.notes.items():
-        columns[at] = replace(columns[at], notes=(*notes, *columns[at].notes))
-    for at, first in _duplicates(raw, facts, columns, positions).items():
-        columns[at] = replace(columns[at], duplicate_of=raw.names[first])
-    ordered = tuple(columns[at] for at in range(len(raw.names)))
-    return Schema(ordered, raw.n_rows, raw.warnings), coded, positions
-
-
-def _duplicates(
-    raw: RawTable, facts: NumberFacts, columns: dict[int, Column], positions: dict[int, NDArray[np.float64]]
-) -> dict[int, int]:
-    used = {at for at, column in columns.items() if column.kind != "ignored"}
-    # A value that hardly repeats makes any two columns one-to-one; only their order can then be compared.
-    limit = min(RELABELLED_UP_TO, raw.n_rows // 4)
-    long = [at for at in positions if columns[at].n_distinct > limit]
-    few: dict[int, NDArray[np.integer]] = {
-        at: labels.codes for at, labels in raw.labelled.items() if at in used and at not in long
-    }
-    is_used = np.array([at in used for at in raw.number_at], dtype=bool)
-    is_few = facts.n_distinct <= limit
-    for k in np.flatnonzero(is_used & is_few):
-        at = int(raw.number_at[k])
-        few[at] = code_numbers(raw.names[at], raw.numbers[:, k]).codes
-    many = np.flatnonzero(is_used & ~is_few)
-    if not long:
-        return find_duplicates(few, raw.numbers, raw.number_at[many].tolist(), many)
-    column_of = {int(raw.number_at[k]): k for k in many}
-    many_at = sorted((*column_of, *long))  # the first column stands for all
-    parts = (positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in many_at)
-    return find_duplicates(few, side_by_side(parts, raw.n_rows, len(many_at), np.float64), many_at)
-
-
-def _build(
-    raw: RawTable, schema: Schema, coded: dict[int, Coded], positions: dict[int, NDArray[np.float64]]
-) -> Table:
+def _build(raw: RawTable, schema: Schema, found: Understood, shared: bool) -> Table:
+    """Return the table; where the numbers may be the caller's own (`shared`), it has a copy of them."""
+    coded, positions = found.coded, found.positions
     scored = [schema.index(c.name) for c in schema.active if c.encoding == "scores"]
     discrete = [schema.index(c.name) for c in schema.active if c.encoding == "codes"]
     if len(scored) == raw.numbers.shape[1] and not positions:
-        # In memory it may be the caller's own; a file on the disk is ours.
-        numbers = raw.numbers if is_on_disk(raw.numbers) else raw.numbers.copy(order="K")
+        ours = is_on_disk(raw.numbers) or (raw.numbers.flags.owndata and not shared)
+        numbers = raw.numbers if ours else raw.numbers.copy(order="K")
     else:
         column_of = {at: k for k, at in enumerate(raw.number_at.tolist())}
         parts = (positions[at] if at in positions else raw.numbers[:, column_of[at]] for at in scored)
@@ -237,7 +177,7 @@ def _build(
     fine = codes
     if any(one.fine is not None for one in chosen):
         fine = _stacked([one.codes if one.fine is None else one.fine for one in chosen], raw.n_rows)
-    return Table(schema, numbers, codes, fine)
+    return Table(schema, numbers, codes, fine, sums=found.sums)
 
 
 def _stacked(codes: list[NDArray[np.int16]], n: int) -> NDArray[np.int16]:

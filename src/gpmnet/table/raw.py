@@ -35,11 +35,16 @@ class Labelled:
 
     def take(self, rows: NDArray[np.intp]) -> Labelled:
         """Return the column restricted to some rows; labels that vanish are dropped, order kept."""
-        codes = self.codes[rows]
-        used = np.unique(codes[codes >= 0])
+        return replace(self, codes=self.codes[rows]).used()
+
+    def used(self) -> Labelled:
+        """Return the column without the labels that no row has, order kept."""
+        used = np.flatnonzero(np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels)))
+        if len(used) == len(self.labels):
+            return self
         lookup = np.full(len(self.labels) + 1, -1, dtype=np.int32)
         lookup[used] = np.arange(len(used), dtype=np.int32)
-        return replace(self, codes=lookup[codes], labels=tuple(self.labels[i] for i in used))
+        return replace(self, codes=lookup[self.codes], labels=tuple(self.labels[i] for i in used))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ gives the memory of what was read back to the system, so that only these few col
 
 from __future__ import annotations
 
+import errno
 import mmap
+import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -40,13 +42,25 @@ def column_space(n: int, k: int, dtype: DTypeLike) -> NDArray[Any]:
         with tempfile.TemporaryFile(
             prefix="gpmnet-"
         ) as file:  # the array keeps it open; it has no name by then
-            file.truncate(size)
+            _reserve(file.fileno(), size)
             return np.memmap(file, dtype=dtype, mode="r+", shape=(n, k), order="F")
     except OSError as error:
         raise InputError(
             f"no room for {size / 1e9:.1f} GB of temporary data in {tempfile.gettempdir()} ({error.strerror}); "
             "set TMPDIR to a folder on a larger disk"
         ) from error
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Make a file so long, with room on the disk: a disk that is full is told now, and pages are written faster."""
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except AttributeError:  # a system that has no such call
+        os.ftruncate(descriptor, size)
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # of a file system that cannot
+            raise
+        os.ftruncate(descriptor, size)
 
 
 def side_by_side(columns: Iterable[NDArray[Any]], n: int, k: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -68,6 +82,14 @@ def rows_of(array: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
         found[:, at] = array[rows, at]
         release(array)
     return found
+
+
+def blocks_of(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield the columns of an array, some at a time; of a file no others are in memory meanwhile."""
+    step = columns_at_a_time(len(array), max(1, array.shape[1]))
+    for start in range(0, array.shape[1], step):
+        yield array[:, start : start + step]
+        release(array)
 
 
 def is_on_disk(array: NDArray[Any]) -> bool:

@@ -36,7 +36,7 @@ from gpmnet.table.text_body import (
 
 STREAMED_BYTES = 1 << 29
 """Files that unpack to more than this are read column by column."""
-_ROWS = 1 << 20
+_ROWS = 1 << 16  # of a Parquet column, at a time: they stay in a processor's cache
 _CELLS, _LEAST_ROWS = 1 << 22, 1 << 10  # of a text, at a time
 _GZIP_TIMES = 4  # so many times as long as the file is a packed table, about
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,11 +16,12 @@ from gpmnet.table.encode import (
     Needs,
     break_ties,
     ranks_and_ties,
-    row_order,
     sample_ranks,
     values_at_scores,
 )
 from gpmnet.table.missing import Filling
+from gpmnet.table.order import add_columns, by_sums, row_order
+from gpmnet.table.ranked import ranked
 from gpmnet.table.schema import Column, Schema
 from gpmnet.table.space import columns_at_a_time, release, rows_of
 
@@ -49,6 +49,8 @@ class Table:
         Which values of a completed table were there before; None where all were.
     needs : {"pair", "set"}
         What the rows of a test must have observed.
+    sums : ndarray of uint64, shape (n,), or None
+        What the ranks of all numbers add to the order of the rows (`gpmnet.table.order`), where that is known already.
     """
 
     schema: Schema
@@ -59,6 +61,7 @@ class Table:
     filling: Filling | None = None
     observed: NDArray[np.bool_] | None = None
     needs: Needs = "set"
+    sums: NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         for name in ("numbers", "codes", "fine_codes"):
@@ -131,7 +134,8 @@ class Table:
                 return self.encode(seed).take(_some(self.n_rows, most, seed))
             return self._sampled(seed, most)
         scored, coded = self._named("scores"), self._named("codes")
-        ranks, tied, groups = ranks_and_ties(self.numbers)
+        step = columns_at_a_time(self.n_rows, 512)
+        ranks, tied, groups = ranks_and_ties(self.numbers, step)
         ranks[:, tied] = groups  # what tells values apart, until ties are broken
         told: list[tuple[list[str], NDArray[np.integer]]] = [(scored, ranks), (coded, self.fine_codes)]
         if self.observed is not None:
@@ -140,7 +144,7 @@ class Table:
         for column in ranks.T:
             column[:] = column[rows]
         groups = groups[rows]
-        break_ties(ranks, tied, groups, scored, seed)
+        break_ties(ranks, tied, groups, scored, seed, step)
         return self._encoded(rows, ranks, tied, np.asfortranarray(groups))
 
     def _encoded(
@@ -170,26 +174,25 @@ class Table:
 
     def _sampled(self, seed: int, most: int) -> Encoded:
         """Return what `encode(seed).take(...)` would of a random sample, without the ranks of all rows."""
-        scored, coded = self._named("scores"), self._named("codes")
-        tied: list[int] = []
-        step = columns_at_a_time(self.n_rows, 512)
-
-        def apart() -> Iterator[tuple[list[str], NDArray[np.integer]]]:
-            for start in range(0, len(scored), step):
-                ranks, at, groups = ranks_and_ties(self.numbers[:, start : start + step])
-                release(self.numbers)
-                ranks[:, at] = groups
-                tied.extend((start + at).tolist())
-                yield scored[start : start + step], ranks
-            yield coded, self.fine_codes
-
-        order = row_order(apart(), self.n_rows)
+        scored = self._named("scores")
+        sums = self._number_sums() if self.sums is None else self.sums.copy()
+        add_columns(sums, self._named("codes"), self.fine_codes)
         places = _some(self.n_rows, most, seed)
-        rows = order[places]
+        rows = by_sums(sums)[places]
         values = rows_of(self.numbers, rows)
-        at = np.array(tied, dtype=np.intp)
-        ranks, groups = sample_ranks(values, at, [scored[k] for k in tied], places, seed)
-        return self._encoded(rows, ranks, at, groups)
+        distinct = np.array([column.n_distinct for column in self.variables if column.encoding == "scores"])
+        tied = np.flatnonzero(distinct < self.n_rows)
+        ranks, groups = sample_ranks(values, tied, [scored[k] for k in tied], places, seed)
+        return self._encoded(rows, ranks, tied, groups)
+
+    def _number_sums(self) -> NDArray[np.uint64]:
+        """Return what the ranks of all numbers add to the order of the rows, one column at a time."""
+        sums = np.zeros(self.n_rows, dtype=np.uint64)
+        for k, name in enumerate(self._named("scores")):
+            found = ranked(np.ascontiguousarray(self.numbers[:, k]))
+            add_columns(sums, [name], found.ranks[:, None])
+            release(self.numbers)
+        return sums
 
     def decode(self, name: str, encoded: ArrayLike) -> NDArray[Any]:
         """Return the values of a variable behind normal scores, or the labels behind codes."""
