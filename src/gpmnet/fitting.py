@@ -25,7 +25,7 @@ from gpmnet.errors import InputError, OutOfMemoryError, quote
 from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
 from gpmnet.imputing import complete_tables, gap_notes, rarely_together
-from gpmnet.jobs import Where
+from gpmnet.jobs import Where, Workplace
 from gpmnet.jobs.team import team
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
@@ -116,7 +116,6 @@ class Plan:
             self.seed,
             self.device,
             progress,
-            where=self.where,
         ), skipped
 
     def key(self, table: Table, halvings: int = 0) -> str:
@@ -265,8 +264,13 @@ class _Fit:
         import torch
 
         try:
-            with refusals_told(), limited_threads(plan.n_jobs), smaller_blocks(halvings):
-                return self._outcome(plan, halvings)
+            with (
+                refusals_told(),
+                limited_threads(plan.n_jobs),
+                smaller_blocks(halvings),
+                Workplace(plan.where) as place,
+            ):
+                return self._outcome(plan, halvings, place)
         except OutOfMemoryError as error:
             # Not in here, where the error still holds what the fit had on the GPU.
             if not isinstance(error.__cause__, torch.OutOfMemoryError) or plan.device == "cpu":
@@ -275,7 +279,7 @@ class _Fit:
         torch.cuda.empty_cache()
         return None
 
-    def _outcome(self, plan: Plan, halvings: int) -> Outcome:
+    def _outcome(self, plan: Plan, halvings: int, place: Workplace) -> Outcome:
         engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
         self.progress("encode", 0, 1)
         draws = complete_tables(table, plan.seed, self.progress)
@@ -287,6 +291,7 @@ class _Fit:
             sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(problems)))]
             pairs = zip(problems, sections, strict=True)
             problems = tuple(replace(one, shelf=section) for one, section in pairs)
+        problems = tuple(replace(one, place=place) for one in problems)
         problem = problems[0]
         self.progress("encode", 1, 1)
         facts = plan.facts(table, self.origin)
@@ -349,8 +354,12 @@ def with_stability(network: MarkovNetwork, plan: Plan, problem: Problem, table: 
 
     The half-samples are of the rows that the engine looked at, and edges are chosen in them as they were in all.
     """
-    where = plan.where if plan.where.workers is not None else replace(plan.where, workers=plan.n_jobs)
-    found = frequencies(Asked(plan.engine, problem, plan.cutoff), plan.stability, where)
+    asked = Asked(plan.engine, problem, plan.cutoff)
+    if plan.where.is_elsewhere:
+        found = frequencies(asked, plan.stability, problem.place)
+    else:
+        with Workplace(Where(workers=plan.n_jobs)) as beside:
+            found = frequencies(asked, plan.stability, beside)
     place = {name: at for at, name in enumerate(table.names)}
     at = np.array([place.get(name, -1) for name in network.names], dtype=np.intp)
     pairs = network.pairs

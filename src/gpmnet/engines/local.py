@@ -308,7 +308,7 @@ class LocalEngine(Engine):
         """Return what was found in one draw of a table, as far as all other draws confirm it."""
         members, looks = found.members, LOOKS if apart is not None else 0
         for k, encoded in enumerate(problem.others, 1):
-            test = prepared((self.options, replace(problem, encoded=encoded, others=()))).test
+            test = prepared(encoded, (self.options, problem)).test
             watch = Watch(problem.progress, problem.shelf, of=f"draw {k}")
             members = confirmed(test, members, settings, start, watch, looks)
             if apart is not None:
@@ -325,7 +325,7 @@ class LocalEngine(Engine):
         tests = PairTests.unknown(count, device)
         parts = torch.split(torch.arange(count, device=device), _at_a_time(problem.n, device))
         parts = parts if count else ()
-        if searched.crew.where.is_elsewhere:
+        if searched.crew.is_elsewhere:
             for part, found in zip(parts, tested_elsewhere(searched, parts, self.options.rule), strict=True):
                 tests.put(part, found)
             return tests

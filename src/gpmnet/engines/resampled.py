@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from gpmnet.engines.base import Engine, Problem
 from gpmnet.engines.decide import decide
 from gpmnet.errors import InputError
-from gpmnet.files import Shelf
-from gpmnet.jobs import Arrays, Where, run_tasks
+from gpmnet.jobs import Arrays, Given, Tasks, Workplace, run_tasks
 from gpmnet.memory import refusals_told
 from gpmnet.progress import silent
 from gpmnet.selection import Cutoff
@@ -32,7 +31,7 @@ class Asked:
     ----------
     engine : Engine
     problem : Problem
-        Of all rows.
+        Of all rows; these travel apart from it.
     cutoff : Cutoff
     """
 
@@ -91,12 +90,12 @@ def check_halves(table: Table) -> None:
         )
 
 
-def half_edges(asked: Asked, number: int) -> Arrays:
+def half_edges(given: Given, asked: Asked, number: int) -> Arrays:
     """Return the edges of one half-sample, (m, 2) positions, and which way the arrow of each goes: 1 forth, 2 back, 0.
 
-    A variable that does not vary in the half has no edge in it.
+    Given is the table of all rows. A variable that does not vary in the half has no edge in it.
     """
-    problem = asked.problem
+    problem = replace(asked.problem, encoded=given.value)
     rows = half_sample(problem.n, number, problem.seed)
     own_seed = int(np.random.default_rng([problem.seed, number]).integers(2**31))
     half, at = part_of(problem, rows, own_seed)
@@ -138,14 +137,14 @@ def _among(pairs: NDArray[np.intp], at: NDArray[np.intp], d: int) -> NDArray[np.
     return moved[(moved >= 0).all(axis=1)]
 
 
-def frequencies(asked: Asked, n_pairs: int, where: Where) -> Frequencies:
+def frequencies(asked: Asked, n_pairs: int, place: Workplace) -> Frequencies:
     """Return how often pairs are edges in the halves of `n_pairs` cuts of the rows, kept by the problem's shelf."""
     problem = asked.problem
     if problem.n < LEAST_ROWS:
         raise InputError(f"stability needs at least {LEAST_ROWS} rows; the table has {problem.n}")
     shelf = problem.shelf.section("half-samples")
-    sent = replace(asked, problem=replace(problem, progress=silent, shelf=Shelf(), where=Where()))
-    halves = run_tasks(half_edges, sent, 2 * n_pairs, where, shelf, problem.progress, "half-samples")
+    tasks = Tasks(half_edges, problem.encoded, replace(asked, problem=problem.without_rows()))
+    halves = run_tasks(tasks, 2 * n_pairs, place, shelf, problem.progress, "half-samples")
     return counted(halves, problem.d, problem.required)
 
 
