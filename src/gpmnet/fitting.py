@@ -84,6 +84,15 @@ class Plan:
     stability: int = 0
     where: Where = field(default_factory=Where)
 
+    @property
+    def threads(self) -> int | None:
+        """Threads of this process at most; None is what torch has.
+
+        One where tasks are done elsewhere, unless the user says otherwise: a sum that threads share has other last bits,
+        and the answer is not to depend on the machine from which a cluster is asked.
+        """
+        return 1 if self.n_jobs is None and self.where.is_elsewhere else self.n_jobs
+
     def problem(self, table: Table, progress: Progress = silent) -> tuple[Problem, tuple[str, ...]]:
         """Return what the engine is given, and a note if these are not all rows."""
         names, twins = table.names, table.schema.duplicates
@@ -266,7 +275,7 @@ class _Fit:
         try:
             with (
                 refusals_told(),
-                limited_threads(plan.n_jobs),
+                limited_threads(plan.threads),
                 smaller_blocks(halvings),
                 Workplace(plan.where) as place,
             ):
