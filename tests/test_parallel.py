@@ -166,3 +166,8 @@ except SystemExit:
 def test_importing_the_library_leaves_the_environment_alone():
     code = "import os; before = dict(os.environ); import gpmnet.estimator; assert dict(os.environ) == before"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_machine_that_asks_others_computes_with_one_thread():
+    asked = [{}, {"n_jobs": 3}, {"workers": 2}, {"cluster": "tcp://127.0.0.1:9"}, {"workers": 2, "n_jobs": 3}]
+    assert [GPM(**options).plan().threads for options in asked] == [None, 3, 1, 1, 3]

@@ -82,7 +82,8 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         "cpu" or "cuda".
     n_jobs : int or None
         Threads at most, -1 for as many as there are processors; None for as many as torch has. A small table uses one: more
-        are used where tests come in large blocks, one thread a block. No setting of the caller is changed.
+        are used where tests come in large blocks, one thread a block; with `workers` or a `cluster`, None is one. No setting
+        of the caller is changed.
     memory : str, int or None
         How much memory the whole process may take, such as "4GB"; on a GPU how much of the GPU's. What is computed in blocks
         is then computed in smaller ones, which takes longer and changes nothing but rounding; what does not fit all the
@@ -103,9 +104,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         halves in which it is one, and takes about 50 times as long as the fit. Halves are of groups where rows belong
         together. 0: none.
     workers : int or None
-        Processes (joblib), each with one thread, for the half-samples and for the tasks of a large fit: screens, tests and
-        node models of the local and dag engines. None: tasks are done here, and half-samples in `n_jobs` processes, or as
-        `joblib.parallel_config` says. Of a cluster: workers to wait for.
+        Processes (joblib), each with one thread, for the half-samples and for the tasks of a large fit: screens, searches,
+        tests and node models of the local and dag engines. None: tasks are done here, half-samples in `n_jobs` processes,
+        or as `joblib.parallel_config` says. Of a cluster: workers to wait for.
     cluster : str or None
         Address of the scheduler of a Dask cluster that does both instead, as in "tcp://10.0.0.1:8786".
     verbose : bool

@@ -26,7 +26,7 @@ from gpmnet.errors import InputError, OutOfMemoryError, quote
 from gpmnet.files import Shelf
 from gpmnet.files.digest import digest
 from gpmnet.imputing import complete_tables, gap_notes, rarely_together, thin_note
-from gpmnet.jobs import Where
+from gpmnet.jobs import Where, Workplace
 from gpmnet.jobs.team import team
 from gpmnet.memory import MOST_HALVINGS, refusals_told, smaller_blocks
 from gpmnet.network import Facts, MarkovNetwork, Origin
@@ -86,6 +86,15 @@ class Plan:
     stability: int = 0
     where: Where = field(default_factory=Where)
 
+    @property
+    def threads(self) -> int | None:
+        """Threads of this process at most; None is what torch has.
+
+        One where tasks are done elsewhere, unless the user says otherwise: a sum that threads share has other last bits,
+        and the answer is not to depend on the machine from which a cluster is asked.
+        """
+        return 1 if self.n_jobs is None and self.where.is_elsewhere else self.n_jobs
+
     def problems(
         self, table: Table, progress: Progress = silent
     ) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
@@ -93,8 +102,7 @@ class Plan:
         draws = complete_tables(table, self.seed, progress)
         found, notes = zip(*(self.problem(draw, progress) for draw in draws), strict=True)
         if draws[0].needs == "set" and len(found) > 1:
-            others = (replace(one, progress=silent, where=Where()) for one in found[1:])
-            found = (replace(found[0], others=tuple(others)),)
+            found = (replace(found[0], others=tuple(one.alone() for one in found[1:])),)
         return found, notes[0]
 
     def problem(self, table: Table, progress: Progress = silent) -> tuple[Problem, tuple[str, ...]]:
@@ -129,7 +137,6 @@ class Plan:
             self.seed,
             self.device,
             progress,
-            where=self.where,
         ), skipped
 
     def key(self, table: Table, halvings: int = 0) -> str:
@@ -282,8 +289,13 @@ class _Fit:
         import torch
 
         try:
-            with refusals_told(), limited_threads(plan.n_jobs), smaller_blocks(halvings):
-                return self._outcome(plan, halvings)
+            with (
+                refusals_told(),
+                limited_threads(plan.threads),
+                smaller_blocks(halvings),
+                Workplace(plan.where) as place,
+            ):
+                return self._outcome(plan, halvings, place)
         except OutOfMemoryError as error:
             # Not in here, where the error still holds what the fit had on the GPU.
             if not isinstance(error.__cause__, torch.OutOfMemoryError) or plan.device == "cpu":
@@ -292,7 +304,7 @@ class _Fit:
         torch.cuda.empty_cache()
         return None
 
-    def _outcome(self, plan: Plan, halvings: int) -> Outcome:
+    def _outcome(self, plan: Plan, halvings: int, place: Workplace) -> Outcome:
         engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
         self.progress("encode", 0, 1)
         problems, skipped = plan.problems(table, self.progress)
@@ -303,6 +315,7 @@ class _Fit:
             sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(problems)))]
             pairs = zip(problems, sections, strict=True)
             problems = tuple(replace(one, shelf=section) for one, section in pairs)
+        problems = tuple(replace(one, place=place) for one in problems)
         problem = problems[0]
         self.progress("encode", 1, 1)
         facts = plan.facts(table, self.origin)
@@ -368,8 +381,12 @@ def with_stability(network: MarkovNetwork, plan: Plan, problems: tuple[Problem, 
     The half-samples are of the rows that the engine looked at, and edges are chosen in them as they were in all.
     """
     problem, n_units = problems[0], len(units_of(problems))
-    where = plan.where if plan.where.workers is not None else replace(plan.where, workers=plan.n_jobs)
-    found = frequencies(Asked(plan.engine, problems, plan.cutoff), plan.stability, where)
+    asked = Asked(plan.engine, problems, plan.cutoff)
+    if plan.where.is_elsewhere:
+        found = frequencies(asked, plan.stability, problem.place)
+    else:
+        with Workplace(Where(workers=plan.n_jobs)) as beside:
+            found = frequencies(asked, plan.stability, beside)
     drawn = Resampling(
         plan.stability,
         n_rows=round(problem.n * (n_units // 2) / n_units),

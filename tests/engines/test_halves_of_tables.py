@@ -13,6 +13,7 @@ from gpmnet.engines.pooled import pooled_log_p
 from gpmnet.engines.resampled import Asked, half_edges, part_of, rows_of, units_of
 from gpmnet.errors import InputError
 from gpmnet.imputing import complete_tables
+from gpmnet.jobs import Given
 from gpmnet.network import MarkovNetwork
 from gpmnet.selection.fdr import benjamini_hochberg
 from gpmnet.selection.stability import half_sample
@@ -87,7 +88,7 @@ def test_a_half_of_groups_has_the_edges_of_a_fit_to_its_rows():
         rows = np.sort(rows_of_half(what, number))
         net = GPM(groups=person[rows]).fit(frame.iloc[rows]).network_
         expected = {frozenset(pair) for pair in net.edges[["source", "target"]].itertuples(index=False)}
-        assert edges_of(half_edges(what, number), table.names) == expected
+        assert edges_of(half_edges(Given(what.problems[0].encoded), what, number), table.names) == expected
 
 
 def test_copies_of_rows_in_groups_are_no_more_stable_than_their_originals():
@@ -154,7 +155,7 @@ def test_draws_that_look_at_different_rows_share_their_halves():
         assert not mine & theirs
         assert len(rows - mine - theirs) <= 1
     assert not set(one[0].encoded.rows) & set(other[1].encoded.rows)
-    assert half_edges(what, 0)["ends"].shape[1] == 2
+    assert half_edges(Given(what.problems[0].encoded), what, 0)["ends"].shape[1] == 2
 
 
 def test_a_half_of_draws_is_fitted_draw_by_draw_and_pooled():
@@ -175,7 +176,7 @@ def test_a_half_of_draws_is_fitted_draw_by_draw_and_pooled():
         edges = np.flatnonzero(benjamini_hochberg(pooled) <= 0.3)
         ends = np.array(np.triu_indices(4, 1)).T[edges]
         assert len(edges) >= 2
-        assert edges_of(half_edges(what, number), table.names) == {
+        assert edges_of(half_edges(Given(what.problems[0].encoded), what, number), table.names) == {
             frozenset(table.names[k] for k in pair) for pair in ends.tolist()
         }
 
@@ -212,7 +213,7 @@ def test_a_column_without_two_values_in_a_half_is_left_out_of_all_draws():
     halves, places = part_of(what.problems, rows_of_half(what, lonely[0]), 0)
     assert all(half.encoded.names == halves[0].encoded.names for half in halves)
     assert all(half.encoded.observed.shape == (120, len(places)) for half in halves)
-    assert at not in half_edges(what, lonely[0])["ends"]
+    assert at not in half_edges(Given(what.problems[0].encoded), what, lonely[0])["ends"]
 
 
 def saved(network, folder):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from gpmnet import GPM
 from gpmnet.engines.resampled import Asked, counted, half_edges
 from gpmnet.errors import InputError
+from gpmnet.jobs import Given
 from gpmnet.selection.stability import half_sample
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table
@@ -30,11 +33,12 @@ def mixed(n=240):
 def test_a_half_has_the_edges_of_a_fit_to_its_rows(engine):
     frame = mixed()
     what, table = asked(frame, engine=engine)
+    given, what = Given(what.problems[0].encoded), replace(what, problems=(what.problems[0].without_rows(),))
     encoded = table.encode(0)
     for number in (0, 1, 5):
         rows = encoded.rows[half_sample(len(frame), number, 0)]
         net = GPM(engine=engine).fit(frame.iloc[rows]).network_
-        result = half_edges(what, number)
+        result = half_edges(given, what, number)
         found = {tuple(table.names[at] for at in ends) for ends in result["ends"].tolist()}
         assert found == set(zip(net.edges["source"], net.edges["target"], strict=True))
         ways = {(a, b): net.directions.direction(a, b) for a, b in found} if engine == "dag" else {}
@@ -57,7 +61,9 @@ def test_a_column_that_does_not_vary_in_a_half_has_no_edge_there():
     ]
     assert lonely
     at = table.names.index("rare")
-    assert all(at not in half_edges(what, number)["ends"] for number in lonely[:3])
+    assert all(
+        at not in half_edges(Given(what.problems[0].encoded), what, number)["ends"] for number in lonely[:3]
+    )
 
 
 def test_shares_are_counts_over_halves():

@@ -43,12 +43,18 @@ class Cluster:
         self.workers += new
         return new
 
+    def stop_workers(self):
+        for process in self.workers:
+            process.kill()
+            process.wait()
+        self.workers = []
+
     def stop(self):
-        for process in (*self.workers, self.scheduler):
-            if process is not None:
-                process.kill()
-                process.wait()
-        self.workers, self.scheduler = [], None
+        self.stop_workers()
+        if self.scheduler is not None:
+            self.scheduler.kill()
+            self.scheduler.wait()
+        self.scheduler = None
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import threading
 import job_tasks
 import pytest
 from job_tasks import broken, slow
-from tests.jobs.test_run_tasks import opened, same, starts
+from tests.jobs.test_run_tasks import opened, run, same, starts
 
 from gpmnet.errors import InputError
 from gpmnet.files import Shelf
-from gpmnet.jobs import Where, run_tasks
+from gpmnet.jobs import Where
 from gpmnet.jobs import cluster as gpmnet_cluster
 
 
@@ -28,21 +28,20 @@ def held(path):
 
 def expected(tmp_path, count):
     (tmp_path / "here").mkdir()
-    return run_tasks(slow, (tmp_path / "here", 0.0), count, Where(), Shelf())
+    return run(slow, (tmp_path / "here", 0.0), count, Where(), Shelf())
 
 
 def test_one_and_three_workers_give_the_same_bytes(cluster, tmp_path):
     cluster.start_workers(1)
-    one = run_tasks(slow, (tmp_path, 0.0), 8, Where(cluster=cluster.address), Shelf())
+    one = run(slow, (tmp_path, 0.0), 8, Where(cluster=cluster.address), Shelf())
     cluster.start_workers(2)
-    three = run_tasks(slow, (tmp_path, 0.05), 8, Where(workers=3, cluster=cluster.address), Shelf())
+    three = run(slow, (tmp_path, 0.05), 8, Where(workers=3, cluster=cluster.address), Shelf())
     assert same(one, three)
     assert same(one, expected(tmp_path, 8))
     assert starts(tmp_path) == dict.fromkeys(range(8), 2)
-    with pytest.raises(
-        ValueError, match="two is wrong"
-    ):  # an error of a task is no loss, and is raised as it is
-        run_tasks(broken, None, 4, Where(cluster=cluster.address), Shelf())
+    for kind in (ValueError, OSError):  # an error of a task is no loss, and is raised as it is
+        with pytest.raises(kind, match="two is wrong"):
+            run(broken, kind, 4, Where(cluster=cluster.address), Shelf())
 
 
 def test_a_killed_worker_costs_what_it_was_at_work_on(cluster, tmp_path, until):
@@ -59,7 +58,7 @@ def test_a_killed_worker_costs_what_it_was_at_work_on(cluster, tmp_path, until):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    found = run_tasks(slow, (tmp_path, 0.25), count, Where(workers=2, cluster=cluster.address), kept)
+    found = run(slow, (tmp_path, 0.25), count, Where(workers=2, cluster=cluster.address), kept)
     killer.join()
     assert victim.wait() == -signal.SIGKILL
     assert same(found, expected(tmp_path, count))
@@ -85,7 +84,7 @@ def test_a_restarted_scheduler_costs_what_was_in_flight(cluster, tmp_path, until
 
     keeper = threading.Thread(target=restart)
     keeper.start()
-    found = run_tasks(slow, (tmp_path, 0.25), count, Where(workers=2, cluster=cluster.address), kept)
+    found = run(slow, (tmp_path, 0.25), count, Where(workers=2, cluster=cluster.address), kept)
     keeper.join()
     assert same(found, expected(tmp_path, count))
     begun = starts(tmp_path)
@@ -119,5 +118,5 @@ def test_no_cluster_is_one_line(monkeypatch, tmp_path):
     with pytest.raises(
         InputError, match=r"no Dask scheduler with workers answers at 'tcp://127.0.0.1:9'"
     ) as caught:
-        run_tasks(slow, (tmp_path, 0.0), 2, Where(cluster="tcp://127.0.0.1:9"), Shelf())
+        run(slow, (tmp_path, 0.0), 2, Where(cluster="tcp://127.0.0.1:9"), Shelf())
     assert "\n" not in str(caught.value)

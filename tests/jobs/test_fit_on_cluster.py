@@ -1,6 +1,7 @@
 """Fits with half-samples by the command line: the same files wherever they were computed, and after a kill."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -31,7 +32,7 @@ def table(tmp_path):
     return tmp_path / "t.csv"
 
 
-def fit(table, out, *options):
+def fit(table, out, *options, threads=1):
     command = [
         sys.executable,
         "-m",
@@ -45,7 +46,10 @@ def fit(table, out, *options):
         "--no-report",
         *options,
     ]
-    return subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
+    return subprocess.Popen(
+        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
 
 
 def done(process):
@@ -104,9 +108,9 @@ def test_a_killed_fit_goes_on_where_it_was(table, tmp_path, until):
 
 @pytest.fixture
 def wide(tmp_path):
-    """A table whose pairs are screened, in more than one panel, and of both kinds."""
+    """A table of both kinds, screened in more than one panel, its nodes searched in more than one group."""
     rng = np.random.default_rng(1)
-    n, d = 150, 120
+    n, d = 150, 600
     x = rng.normal(size=(n, d))
     x[:, 1::2] += x[:, ::2]
     x[:, 2::6] += x[:, :-2:6] ** 2
@@ -118,12 +122,12 @@ def wide(tmp_path):
 
 
 def test_one_fit_is_the_same_wherever_its_tasks_are_done(wide, tmp_path, cluster):
-    def fitted(name, *options):
+    def fitted(name, *options, threads=3):  # those that this process may have: it does not use them
         out = tmp_path / name
-        done(fit(wide, out, "--stability", "0", "--jobs", "1", *options))
+        done(fit(wide, out, "--stability", "0", *options, threads=threads))
         return answer(out)
 
-    here = fitted("here")
+    here = fitted("here", threads=1)
     cluster.start_workers(1)
     assert fitted("one process", "--workers", 1) == here
     assert fitted("loky", "--workers", 2) == here

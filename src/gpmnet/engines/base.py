@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError
 from gpmnet.files import Shelf
-from gpmnet.jobs import Where
+from gpmnet.jobs import Workplace
 from gpmnet.memory import MOST_HALVINGS, available_bytes, smaller_blocks
 from gpmnet.parts import Part
 from gpmnet.progress import Progress, silent
@@ -55,7 +55,7 @@ class Problem:
     progress : Progress
     shelf : Shelf
         Where what is finished is kept, for the case that the fit is stopped.
-    where : Where
+    place : Workplace
         Where its tasks are done, of an engine that has such.
     others : tuple of Problem
         The same with other complete draws of the table, of an engine that leaves gaps out of its tests: a neighborhood is
@@ -73,7 +73,7 @@ class Problem:
     device: str = "cpu"
     progress: Progress = silent
     shelf: Shelf = field(default_factory=Shelf)
-    where: Where = field(default_factory=Where)
+    place: Workplace = field(default_factory=Workplace)
     others: tuple[Problem, ...] = ()
 
     @property
@@ -85,6 +85,15 @@ class Problem:
     def d(self) -> int:
         """Number of variables."""
         return len(self.encoded.names)
+
+    def alone(self) -> Problem:
+        """Return the same without those who follow it: what can travel."""
+        clear = Problem(self.encoded)
+        return replace(self, progress=clear.progress, shelf=clear.shelf, place=clear.place)
+
+    def without_rows(self) -> Problem:
+        """Return what travels beside the table to where tasks are done: all else that is asked, and no rows."""
+        return replace(self.alone(), encoded=self.encoded.without_rows(), others=())
 
 
 @dataclass(frozen=True)

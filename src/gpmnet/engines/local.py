@@ -15,7 +15,7 @@ from gpmnet.checks import check_number, check_type
 from gpmnet.columns.functions import ColumnFunction, feature_functions
 from gpmnet.columns.tabulated import table_bytes
 from gpmnet.engines.base import Description, Engine, Found, Joint, Problem, Stop
-from gpmnet.engines.local_tasks import Searched, crew_of, prepared, tested, tested_elsewhere
+from gpmnet.engines.local_tasks import Searched, crew_of, tested, tested_elsewhere
 from gpmnet.errors import InputError, quote
 from gpmnet.memory import block_size
 from gpmnet.nodes.models import NodeFitter, NodeOptions, edge_omegas
@@ -310,14 +310,15 @@ class LocalEngine(Engine):
         """Return what was found in one draw of a table, as far as all other draws confirm it."""
         members, looks = found.members, LOOKS if apart is not None else 0
         for k, other in enumerate(problem.others, 1):
-            test = prepared((self.options, replace(other, device=problem.device))).test
+            same = replace(problem, encoded=other.encoded, clusters=other.clusters, others=())
+            crew = crew_of(self.options, same)
             watch = Watch(problem.progress, problem.shelf, of=f"draw {k}")
-            members = confirmed(test, members, settings, start, watch, looks)
+            members = confirmed(crew, members, settings, start, watch, looks)
             if apart is not None:
                 watch = replace(watch, of=f"draw {k}, apart")
                 still = (members == apart.partner[:, None]).any(dim=1)
                 partner = torch.where(still, apart.partner, -1)
-                apart = Apart(partner, confirmed(test, apart.members, settings, start, watch, looks))
+                apart = Apart(partner, confirmed(crew, apart.members, settings, start, watch, looks))
         full = found.is_full & ((members >= 0).sum(dim=1) >= settings.most_members)
         return replace(found, members=members, is_full=full), apart
 
@@ -327,7 +328,7 @@ class LocalEngine(Engine):
         tests = PairTests.unknown(count, device)
         parts = torch.split(torch.arange(count, device=device), _at_a_time(problem.n, device))
         parts = parts if count else ()
-        if searched.crew.where.is_elsewhere:
+        if searched.crew.is_elsewhere:
             for part, found in zip(parts, tested_elsewhere(searched, parts, self.options.rule), strict=True):
                 tests.put(part, found)
             return tests

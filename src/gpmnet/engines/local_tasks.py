@@ -12,13 +12,12 @@ from torch import Tensor
 from gpmnet.columns.features import Features, build_features
 from gpmnet.engines.base import Problem, Stop
 from gpmnet.errors import InputError
-from gpmnet.files import Shelf
-from gpmnet.jobs import Where
+from gpmnet.jobs import Workplace
 from gpmnet.jobs.crew import Crew
-from gpmnet.progress import silent
 from gpmnet.searching.candidates import Apart, Ground
 from gpmnet.selection.apart import Asked
 from gpmnet.selection.pair_rule import Limits, PairRule
+from gpmnet.table import Encoded
 from gpmnet.testing.available import bound
 from gpmnet.testing.base import BoundTest, ConditionalTest, PairTests
 from gpmnet.testing.clusters import Clusters
@@ -77,7 +76,8 @@ class _Work:
 
 def tested_elsewhere(searched: Searched, parts: Sequence[Tensor], rule: PairRule) -> Iterator[PairTests]:
     """Yield the tests of parts of the pairs, which the crew does."""
-    work = _Work(replace(searched, crew=Crew(None)), parts, rule)
+    # Candidates are many, and tests do not ask for them.
+    work = _Work(replace(searched, crew=Crew(None), candidates=searched.candidates[:0]), parts, rule)
     for said in searched.crew.each(_test_task, work, len(parts), "test"):
         yield PairTests(**said)
 
@@ -98,27 +98,30 @@ def tested(test: BoundTest, searched: Searched, rule: PairRule, first: Tensor, s
 
 def crew_of(options: LocalOptions, problem: Problem) -> Crew:
     """Return who does the tasks of a fit; on a GPU it is not shared."""
-    where = problem.where if problem.device == "cpu" else Where()
-    sent = replace(problem, progress=silent, shelf=Shelf(), where=Where())
-    ground = prepared((options, problem))
-    return Crew(ground, prepared, (options, sent), where, problem.shelf, problem.progress)
+    place = problem.place if problem.device == "cpu" else Workplace()
+    how = options, problem.without_rows()
+    ground = prepared(problem.encoded, how)
+    return Crew(ground, prepared, problem.encoded, how, place, problem.shelf, problem.progress)
 
 
-def prepared(given: tuple[LocalOptions, Problem]) -> Ground:
-    """Return what the tasks of a fit use: the functions of all columns, and the test."""
-    o, problem = given
-    functions = o.functions[: max(1, problem.n - 2)]  # no more than the rows can tell apart
-    dtype = torch.float64 if o.takes_all_pairs(problem.d) else torch.float32
-    features = build_features(problem.encoded, functions, problem.device, dtype)
-    clusters = _clusters(o.test, features, problem)
+def prepared(encoded: Encoded, how: tuple[LocalOptions, Problem]) -> Ground:
+    """Return what the tasks of a fit of a table use: the functions of all columns, and the test."""
+    o, asked = how
+    n, d = encoded.n_rows, len(encoded.names)
+    functions = o.functions[: max(1, n - 2)]  # no more than the rows can tell apart
+    dtype = torch.float64 if o.takes_all_pairs(d) else torch.float32
+    features = build_features(encoded, functions, asked.device, dtype)
+    clusters = _clusters(o.test, features, asked, encoded)
     designs = Designs(features, o.design, clusters=clusters).tabulated()
-    return Ground(bound(o.test, designs, problem.encoded, functions, problem.clusters))
+    return Ground(bound(o.test, designs, encoded, functions, asked.clusters))
 
 
-def _clusters(test: ConditionalTest, features: Features, problem: Problem) -> Clusters | None:
+def _clusters(
+    test: ConditionalTest, features: Features, problem: Problem, encoded: Encoded
+) -> Clusters | None:
     """Return the clusters of the rows, if they are in any."""
     if problem.clusters is None:
         return None
     if not test.takes_clusters:
         raise InputError(f"groups: {type(test).__name__} has no p-values for rows that depend on each other")
-    return Clusters.of(features, problem.clusters, problem.encoded.rows)
+    return Clusters.of(features, problem.clusters, encoded.rows)

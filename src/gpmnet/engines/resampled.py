@@ -17,8 +17,7 @@ from gpmnet.engines.base import Engine, Problem
 from gpmnet.engines.decide import decide
 from gpmnet.engines.pooled import fit_draws
 from gpmnet.errors import InputError
-from gpmnet.files import Shelf
-from gpmnet.jobs import Arrays, Where, run_tasks
+from gpmnet.jobs import Arrays, Given, Tasks, Workplace, run_tasks
 from gpmnet.memory import refusals_told
 from gpmnet.progress import silent
 from gpmnet.selection import Cutoff
@@ -39,7 +38,7 @@ class Asked:
     ----------
     engine : Engine
     problems : tuple of Problem
-        Of all rows; one for each complete draw that is fitted.
+        Of all rows, one for each complete draw that is fitted; the rows of the first travel apart from it.
     cutoff : Cutoff
     """
 
@@ -116,12 +115,12 @@ def _units(problem: Problem) -> NDArray[np.integer]:
     return problem.encoded.rows if problem.clusters is None else problem.clusters
 
 
-def half_edges(asked: Asked, number: int) -> Arrays:
+def half_edges(given: Given, asked: Asked, number: int) -> Arrays:
     """Return the edges of one half-sample, (m, 2) positions, and which way the arrow of each goes: 1 forth, 2 back, 0.
 
-    A variable that does not vary in the half has no edge in it.
+    Given is the table of all rows. A variable that does not vary in the half has no edge in it.
     """
-    problems = asked.problems
+    problems = (replace(asked.problems[0], encoded=given.value), *asked.problems[1:])
     seed, units = problems[0].seed, units_of(problems)
     rows = rows_of(problems, units[half_sample(len(units), number, seed)])
     own_seed = int(np.random.default_rng([seed, number]).integers(2**31))
@@ -179,13 +178,14 @@ def _among(pairs: NDArray[np.intp], at: NDArray[np.intp], d: int) -> NDArray[np.
     return moved[(moved >= 0).all(axis=1)]
 
 
-def frequencies(asked: Asked, n_pairs: int, where: Where) -> Frequencies:
+def frequencies(asked: Asked, n_pairs: int, place: Workplace) -> Frequencies:
     """Return how often pairs are edges in the halves of `n_pairs` cuts of the rows, kept by the first problem's shelf."""
-    problem = asked.problems[0]
+    problem, *more = asked.problems
     shelf = problem.shelf.section("half-samples")
-    alone = (replace(one, progress=silent, shelf=Shelf(), where=Where()) for one in asked.problems)
-    sent = replace(asked, problems=tuple(alone))
-    halves = run_tasks(half_edges, sent, 2 * n_pairs, where, shelf, problem.progress, "half-samples")
+    first = replace(problem.without_rows(), others=problem.others)
+    sent = replace(asked, problems=(first, *(one.alone() for one in more)))
+    tasks = Tasks(half_edges, problem.encoded, sent)
+    halves = run_tasks(tasks, 2 * n_pairs, place, shelf, problem.progress, "half-samples")
     return counted(halves, problem.d, problem.required)
 
 

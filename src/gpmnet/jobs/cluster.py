@@ -8,59 +8,199 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
 
 from gpmnet.errors import ComputationError, InputError, MissingExtraError, one_line, quote
+from gpmnet.jobs.given import DESK, Given
 
 Answer = TypeVar("Answer")
 
 CONNECT_SECONDS = 20.0
 PATIENCE_SECONDS = 300.0
-"""How long a cluster that was there once may be away, without a single result, until a run gives up."""
+"""How long a cluster that was there once may be away, from a loss without a single result since, until a run gives up."""
+_PAUSE = 0.5  # seconds in which a worker that lacks something does not ask for the next task
+_FITS = 4  # that may share a cluster before workers' desks are too small for them
 
 
 class _LostError(Exception):
     """Some tasks were lost with what held them."""
 
 
-def cluster_results(
-    address: str,
-    function: Callable[[Any, int], Answer],
-    shared: Any,
-    numbers: Sequence[int],
-    workers: int | None = None,
-) -> Iterator[Answer]:
-    """Yield what a function says of some numbers, as the workers of a cluster answer.
+class Connection:
+    """A connection to a Dask cluster, for tasks of one kind after the other; what they are given is sent once for all.
+
+    It is made for the first task, and again where a loss took something with it that is still needed.
 
     Parameters
     ----------
     address : str
         Of the scheduler, as in ``tcp://10.0.0.1:8786``.
-    shared : object
-        First argument of every call; scattered to all workers once.
     workers : int, optional
         How many to wait for before the first task is sent.
     """
-    left = dict.fromkeys(numbers)
-    first, deadline = True, 0.0
-    while left:
-        try:
-            with _quiet(), _connected(address, first, workers) as client:
-                first, deadline = False, time.monotonic() + PATIENCE_SECONDS
-                for number, answer in _round(client, function, shared, list(left)):
+
+    def __init__(self, address: str, workers: int | None = None) -> None:
+        self.address, self.workers = address, workers
+        self._first = True
+        self._open = ExitStack()
+        self._client: Any = None
+        self._there: tuple[Given, Any] | None = None  # what was given last, and what Dask calls it
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._forget()
+        self._close()
+
+    def results(
+        self, function: Callable[[Given, Any, int], Answer], given: Given, work: Any, numbers: Sequence[int]
+    ) -> Iterator[Answer]:
+        """Yield what a function says of some numbers, as the workers answer.
+
+        Parameters
+        ----------
+        given : Given
+            First argument of every call. A worker keeps it until tasks of this connection are given something else.
+        work : object
+            Second argument; workers have it while these tasks last.
+        """
+        left = dict.fromkeys(numbers)
+        deadline = math.inf
+        while left:
+            try:
+                for number, answer in self._round(function, given, work, list(left)):
                     del left[number]
-                    deadline = time.monotonic() + PATIENCE_SECONDS
+                    deadline = math.inf
                     yield answer
-        except _LostError as lost:
-            if time.monotonic() > deadline:
-                raise ComputationError(
-                    f"the cluster at {quote(address)} was lost and did not come back: {one_line(lost)}"
-                ) from lost
-            time.sleep(0.5)
+            except _LostError as lost:
+                self._close()
+                now = time.monotonic()
+                if now > deadline:
+                    raise ComputationError(
+                        f"the cluster at {quote(self.address)} was lost and did not come back: {one_line(lost)}"
+                    ) from lost
+                deadline = min(deadline, now + PATIENCE_SECONDS)
+                time.sleep(0.5)
+
+    def _round(
+        self, function: Callable[[Given, Any, int], Answer], given: Given, work: Any, numbers: list[int]
+    ) -> Iterator[tuple[int, Answer]]:
+        """Send tasks once, and yield numbers with answers; raise `_LostError` at the end if some were lost."""
+        from distributed import CancelledError, KilledWorker, as_completed
+
+        lost, failed = 0, None
+        try:
+            client = self._connected()
+            self._give(given)
+            data = _scattered(client, work, broadcast=True)
+
+            def submitted(number: int) -> Any:
+                return client.submit(_called, function, given.token, data, number, pure=False)
+
+            sent = {submitted(number): number for number in numbers}
+            coming = as_completed(list(sent), loop=client.loop, raise_errors=False)
+            for future in coming:
+                number = sent.pop(future)
+                if future.status == "error":
+                    failed = future.exception()
+                    break
+                if future.status != "finished":
+                    lost += 1
+                    continue
+                answer = future.result(timeout=CONNECT_SECONDS)
+                future.release()  # or the worker would hold every answer to the end
+                if isinstance(answer, _Absent):
+                    self._put(answer.worker)
+                    again = submitted(number)
+                    sent[again] = number
+                    coming.add(again)
+                    continue
+                yield number, answer
+        except (CancelledError, OSError, TimeoutError) as error:
+            raise _LostError(str(error) or type(error).__name__) from error
+        if isinstance(failed, KilledWorker):
+            raise ComputationError(
+                f"workers were killed again and again at one task ({one_line(failed)}); they may need more memory"
+            )
+        if failed is not None:
+            raise failed  # not in there: an OSError of a task is no loss
+        if lost:
+            raise _LostError(f"{lost} tasks")
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            self._open.enter_context(_quiet())
+            self._client = client = _connected(self.address, self._first, self.workers)
+            self._open.callback(client.close, timeout=2)
+            self._first = False
+        return self._client
+
+    def _close(self) -> None:
+        self._client = self._there = None
+        self._open.close()
+
+    def _give(self, given: Given) -> None:
+        """Put a thing on the desks of all workers, unless it is there already."""
+        if self._there is not None and self._there[0] is given:
+            return
+        self._forget()
+        self._there = given, _scattered(self._client, given)
+        self._put(*self._client.nthreads())
+
+    def _put(self, *workers: str) -> None:
+        """Put what tasks are given on the desks of some workers, each of which gets it from another one that has it."""
+        assert self._there is not None
+        submit = self._client.submit
+        # One that is gone by now must not be waited for; what comes later is what others wait for.
+        how: dict[str, Any] = {"pure": False, "allow_other_workers": True, "priority": 1}
+        for done in [submit(_put, self._there[1], workers=[worker], **how) for worker in workers]:
+            done.result()
+
+    def _forget(self) -> None:
+        if self._there is not None:
+            with contextlib.suppress(OSError, TimeoutError):  # workers that are gone have forgotten
+                self._client.run(_forget, self._there[0].token, on_error="ignore")
+        self._there = None
+
+
+@dataclass(frozen=True)
+class _Absent:
+    """What a worker says that came later and has nothing on its desk; its address."""
+
+    worker: str
+
+
+def _called(
+    function: Callable[[Given, Any, int], Answer], token: str, work: Any, number: int
+) -> Answer | _Absent:
+    """Return what a function says of a number, on a worker that has what is given."""
+    from distributed import get_worker
+
+    given = DESK.get(token)
+    if given is None:
+        time.sleep(_PAUSE)
+        return _Absent(get_worker().address)
+    return function(given, work, number)
+
+
+def _put(given: Given) -> None:
+    DESK.put(given, _FITS)
+
+
+def _forget(token: str) -> None:
+    DESK.forget(token)
+
+
+def _scattered(client: Any, value: Any, broadcast: bool = False) -> Any:
+    (data,) = client.scatter([value], broadcast=broadcast, hash=False, timeout=CONNECT_SECONDS)
+    return data
 
 
 class Caller:
@@ -145,32 +285,3 @@ def _connected(address: str, first: bool, workers: int | None) -> Any:
             "start one with: dask scheduler, and: dask worker ADDRESS --nthreads 1"
         ) from error
     return client
-
-
-def _round(
-    client: Any, function: Callable[[Any, int], Answer], shared: Any, numbers: list[int]
-) -> Iterator[tuple[int, Answer]]:
-    """Send tasks once, and yield numbers with answers; raise `_LostError` at the end if some were lost."""
-    from distributed import CancelledError, KilledWorker, as_completed
-
-    try:
-        (data,) = client.scatter([shared], broadcast=True, hash=False, timeout=CONNECT_SECONDS)
-        sent = {client.submit(function, data, number, pure=False): number for number in numbers}
-        lost = 0
-        for future in as_completed(list(sent), loop=client.loop, raise_errors=False):
-            if future.status == "error":
-                error = future.exception()
-                if isinstance(error, KilledWorker):
-                    raise ComputationError(
-                        f"workers were killed again and again at one task ({one_line(error)}); they may need more memory"
-                    )
-                raise error
-            if future.status != "finished":
-                lost += 1
-                continue
-            yield sent[future], future.result(timeout=CONNECT_SECONDS)
-            future.release()  # or the worker would hold every answer to the end
-    except (CancelledError, OSError, TimeoutError) as error:
-        raise _LostError(str(error) or type(error).__name__) from error
-    if lost:
-        raise _LostError(f"{lost} tasks")

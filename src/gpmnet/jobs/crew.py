@@ -8,13 +8,13 @@ that the answer is, too.
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpmnet.files import Shelf
-from gpmnet.jobs.run import Arrays, Where, run_tasks
+from gpmnet.jobs.given import Given
+from gpmnet.jobs.run import Arrays, Tasks, Workplace, run_tasks
 from gpmnet.memory import present_halvings, smaller_blocks
 from gpmnet.progress import Progress, silent
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     Tensors: TypeAlias = dict[str, Tensor]
 
 Task: TypeAlias = Callable[[Any, Any, int], "Tensors"]
-
-_ready: dict[str, Any] = {}
-_making = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +37,10 @@ class Crew:
     prepare : callable
         Makes the same elsewhere, of an importable module, from
     given : object
-        this, which travels.
-    where : Where
+        this, which travels once a fit: the table, and
+    how : object
+        this, which is small.
+    place : Workplace
         Where tasks are done: here, if it names neither workers nor a cluster.
     shelf : Shelf
         Keeps the results that come from elsewhere.
@@ -49,14 +48,22 @@ class Crew:
     """
 
     base: Any
-    prepare: Callable[[Any], Any] = lambda given: given
+    prepare: Callable[[Any, Any], Any] = lambda given, how: given
     given: Any = None
-    where: Where = field(default_factory=Where)
+    how: Any = None
+    place: Workplace = field(default_factory=Workplace)
     shelf: Shelf = field(default_factory=Shelf)
     progress: Progress = silent
-    token: str = field(default_factory=lambda: secrets.token_hex(8))
+    name: str = field(default_factory=lambda: secrets.token_hex(8), init=False)
 
-    def each(self, task: Task, work: Any, count: int, phase: str) -> Iterator[Tensors]:
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether tasks are done in other processes."""
+        return self.place.where.is_elsewhere
+
+    def each(
+        self, task: Task, work: Any, count: int, phase: str, kept_as: str | None = None
+    ) -> Iterator[Tensors]:
         """Yield what a task says of 0, ..., count - 1, in their order.
 
         Parameters
@@ -65,41 +72,39 @@ class Crew:
             Takes the base, the work and a number; of an importable module.
         work : object
             What the tasks of this phase share besides; travels.
+        phase : str
+            What is told of it.
+        kept_as : str, optional
+            The part of the shelf that has the results, if not that of the phase.
         """
-        if not self.where.is_elsewhere:
+        if not self.is_elsewhere:
             for number in range(count):
                 yield task(self.base, work, number)
             return
         import torch
 
-        sent = _Sent(self.token, self.prepare, self.given, task, work, present_halvings())
-        _ready[self.token] = self.base  # for tasks that joblib does in this process
-        try:
-            shelf = self.shelf.section(phase)
-            found = run_tasks(_elsewhere, sent, count, self.where, shelf, self.progress, phase)
-        finally:
-            _ready.pop(self.token, None)
-        for arrays in found:
+        # For tasks that joblib does in this process.
+        self.place.given(self.given).made(self.name, lambda given: self.base)
+        sent = _Sent(self.name, self.prepare, self.how, task, work, present_halvings())
+        shelf = self.shelf.section(phase if kept_as is None else kept_as)
+        tasks = Tasks(_elsewhere, self.given, sent)
+        for arrays in run_tasks(tasks, count, self.place, shelf, self.progress, phase):
             yield {name: torch.as_tensor(value) for name, value in arrays.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class _Sent:
-    """What travels to wherever tasks are done."""
+    """What travels beside what is given."""
 
-    token: str
-    prepare: Callable[[Any], Any]
-    given: Any
+    name: str
+    prepare: Callable[[Any, Any], Any]
+    how: Any
     task: Task
     work: Any
     halvings: int
 
 
-def _elsewhere(sent: _Sent, number: int) -> Arrays:
+def _elsewhere(given: Given, sent: _Sent, number: int) -> Arrays:
     with smaller_blocks(sent.halvings):
-        with _making:  # a worker may have several threads
-            if sent.token not in _ready:
-                _ready.clear()  # of fits before
-                _ready[sent.token] = sent.prepare(sent.given)
-            base = _ready[sent.token]
+        base = given.made(sent.name, sent.prepare, sent.how)
         return {name: value.cpu().numpy() for name, value in sent.task(base, sent.work, number).items()}

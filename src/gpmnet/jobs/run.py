@@ -7,16 +7,20 @@ by that number. Nothing therefore depends on where tasks run, on how many run at
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.files import Shelf
+from gpmnet.jobs.given import DESK, Given
 from gpmnet.parallel import limited_threads
 from gpmnet.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from gpmnet.jobs.cluster import Connection
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
@@ -43,23 +47,102 @@ class Where:
         return self.workers is not None or self.cluster is not None
 
 
+@dataclass(frozen=True, eq=False)
+class Tasks:
+    """Tasks of one kind.
+
+    Attributes
+    ----------
+    function : callable
+        Takes the two things that follow, the first as a `Given`, and a number; of an importable module if it is to run
+        elsewhere.
+    given : object
+        Travels once for all kinds of tasks that are given the same object while a workplace is open.
+    work : object
+        Travels once for these tasks.
+    """
+
+    function: Callable[[Given, Any, int], Arrays]
+    given: Any = None
+    work: Any = None
+
+
+class Workplace:
+    """Where tasks are done, while it is open: processes and connections are kept, and what is there already stays there.
+
+    Nothing is started before there is a task.
+
+    Parameters
+    ----------
+    where : Where, optional
+        Here, unless given.
+    """
+
+    def __init__(self, where: Where | None = None) -> None:
+        self.where = Where() if where is None else where
+        self._open = ExitStack()
+        self._given: Given | None = None
+        self._parallel: Any = None
+        self._connection: Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._given is not None:
+            DESK.forget(self._given.token)  # joblib may have done tasks in this process
+        self._given = self._parallel = self._connection = None
+        self._open.close()
+
+    def given(self, value: Any) -> Given:
+        """Return what stands for a value that travels once, the same for the same value as long as no other one comes."""
+        if self._given is None or self._given.value is not value:
+            self._given = Given(value)
+        return self._given
+
+    def results(self, tasks: Tasks, numbers: Sequence[int]) -> Iterator[tuple[int, Arrays]]:
+        """Yield numbers and results as they come."""
+        if not numbers:
+            return
+        given = self.given(tasks.given)
+        asked = tasks.function, tasks.work
+        if self.where.cluster is not None:
+            yield from self._connected(self.where.cluster).results(task_there, given, asked, numbers)
+            return
+        from joblib import delayed
+
+        yield from self._processes()(delayed(task_beside)(given, asked, number) for number in numbers)
+
+    def _connected(self, address: str) -> Connection:
+        from gpmnet.jobs.cluster import Connection
+
+        if self._connection is None:
+            self._connection = self._open.enter_context(Connection(address, self.where.workers))
+        return self._connection
+
+    def _processes(self) -> Any:
+        from joblib import Parallel
+
+        if self._parallel is None:
+            # A result is handed on, and kept, when it is there: not when those before it are. What is given lies, if it is
+            # large, in a file that joblib keeps until the end.
+            parallel = Parallel(n_jobs=self.where.workers, return_as="generator_unordered", batch_size=1)
+            self._parallel = self._open.enter_context(parallel)
+        return self._parallel
+
+
 def run_tasks(
-    function: Callable[[Any, int], Arrays],
-    shared: Any,
+    tasks: Tasks,
     count: int,
-    where: Where,
+    place: Workplace,
     shelf: Shelf,
     progress: Progress = silent,
     phase: str = "tasks",
 ) -> list[Arrays]:
-    """Return what a function says of 0, ..., count - 1.
+    """Return the results of the tasks 0, ..., count - 1.
 
     Parameters
     ----------
-    function : callable
-        Takes the shared data and a number; of an importable module if it is to run elsewhere.
-    shared : object
-        Sent to each process or worker once.
     shelf : Shelf
         Every result is kept there as it comes; what a stopped run had put there is not computed again.
     """
@@ -73,7 +156,7 @@ def run_tasks(
     with (
         one_thread()
     ):  # around all of them: tasks in threads of one process restore each other's limits, not the caller's
-        for number, result in _results(function, shared, left, where):
+        for number, result in place.results(tasks, left):
             held = {name: torch.from_numpy(np.ascontiguousarray(part)) for name, part in result.items()}
             shelf.keep(str(number), held, at_once=True)
             found[number] = result
@@ -85,38 +168,28 @@ def _arrays(tensors: Mapping[str, Any]) -> Arrays:
     return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
-def _results(
-    function: Callable[[Any, int], Arrays], shared: Any, numbers: Sequence[int], where: Where
-) -> Iterator[tuple[int, Arrays]]:
-    """Yield numbers and results as they come."""
-    if not numbers:
-        return
-    if where.cluster is not None:
-        from gpmnet.jobs.cluster import cluster_results
-
-        yield from cluster_results(where.cluster, task_there, (function, shared), numbers, where.workers)
-        return
-    from joblib import Parallel, delayed
-
-    # A result is handed on, and kept, when it is there: not when those before it are.
-    parallel = Parallel(n_jobs=where.workers, return_as="generator_unordered", batch_size=1)
-    yield from parallel(delayed(one_task)((function, shared), number) for number in numbers)
+Asked: TypeAlias = tuple[Callable[[Given, Any, int], Arrays], Any]
 
 
-def one_task(given: tuple[Callable[[Any, int], Arrays], Any], number: int) -> tuple[int, Arrays]:
-    """Return a number and what a function says of it, computed with one thread."""
-    function, shared = given
-    with one_thread():
-        return number, function(shared, number)
+def task_beside(given: Given, asked: Asked, number: int) -> tuple[int, Arrays]:
+    """Return a number and the result of its task, in a process to which joblib brings what is given with every task."""
+    return one_task(DESK.put(given), asked, number)
 
 
-def task_there(given: tuple[Callable[[Any, int], Arrays], Any], number: int) -> tuple[int, Arrays]:
-    """Return the same on a worker, whose limits stay: it may be at work on other tasks of ours when this one ends."""
+def task_there(given: Given, asked: Asked, number: int) -> tuple[int, Arrays]:
+    """Return the same on a worker of a cluster, whose limits stay: it may be at work on other tasks when this one ends."""
     import torch  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(limits=1, user_api="blas")
-    return one_task(given, number)
+    return one_task(given, asked, number)
+
+
+def one_task(given: Given, asked: Asked, number: int) -> tuple[int, Arrays]:
+    """Return a number and the result of its task, computed with one thread."""
+    function, work = asked
+    with one_thread():
+        return number, function(given, work, number)
 
 
 @contextmanager

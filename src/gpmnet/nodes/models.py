@@ -314,7 +314,7 @@ class _Work:
 
 def _all_said(fitter: NodeFitter, work: _Work, crew: Crew | None) -> Iterator[dict[str, Tensor]]:
     """Yield what the batches say; what is done here is kept as it comes."""
-    if crew is not None and crew.where.is_elsewhere:
+    if crew is not None and crew.is_elsewhere:
         yield from crew.each(node_task, work, len(work.batches), "omega")
         return
     shelf = Shelf() if crew is None else crew.shelf

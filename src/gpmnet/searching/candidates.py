@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gpmnet.jobs.crew import Crew
+from gpmnet.searching.groups import search_in_groups
 from gpmnet.searching.neighborhoods import Neighborhoods, SearchOptions, Watch, search
 from gpmnet.searching.screen import (
     Hits,
@@ -99,17 +100,21 @@ def search_apart(test: BoundTest, options: SearchOptions, found: Neighborhoods, 
 
 
 def confirmed(
-    test: BoundTest, members: Tensor, options: SearchOptions, start: Tensor | None, watch: Watch, looks: int
+    crew: Crew, members: Tensor, options: SearchOptions, start: Tensor | None, watch: Watch, looks: int
 ) -> Tensor:
     """Return neighborhoods (d, s; -1 pads) without the members that the search does not find in another draw of the table.
 
     The same noise of what was observed is in every draw, and what was drawn repeats it: one draw has about as many members
-    that mean nothing as ones that do, where a third of the values is missing.
+    that mean nothing as ones that do, where a third of the values is missing. The crew is that of the other draw.
     """
     everyone = torch.arange(len(members), device=members.device)
     if not members.shape[1]:
         return members
-    later = _search_and_look(test, everyone, members, options, start, watch, looks).members
+    if looks:
+        test = crew.base.test
+        later = _search_and_look(test, everyone, members, options, start, watch, looks).members
+    else:
+        later = search_in_groups(crew, everyone, members, options, start, watch).members
     return packed(torch.where((members[:, :, None] == later[:, None, :]).any(dim=2), members, -1))
 
 
@@ -189,7 +194,7 @@ def search_screened(
 ) -> Neighborhoods:
     """Screen, search, screen again with what the neighbors leave, and search where that found more.
 
-    The base of the crew, which does the screens, is a `Ground`.
+    The base of the crew, which does the screens and searches groups of nodes, is a `Ground`.
     """
     ground: Ground = crew.base
     test = ground.test
@@ -199,7 +204,7 @@ def search_screened(
     hits = shelf.kept_as(Hits, "screen", device, partial(_screened, crew, ground, screening, closed))
     candidates = hits.lists(d)
     everyone = torch.arange(d, device=device)
-    found = search(test, everyone, candidates, options, start, watch)
+    found = search_in_groups(crew, everyone, candidates, options, start, watch)
     connected = ((found.members >= 0).any(dim=1)).nonzero()[:, 0]
     if not len(connected):
         return found
@@ -215,7 +220,7 @@ def search_screened(
     candidates, nodes = Hits.joined([hits, more]).lists(d), torch.unique(more.node)
     started = None if start is None else start[nodes]
     watch = replace(watch, phase="search again")
-    later = search(test, nodes, candidates[nodes], options, started, watch)
+    later = search_in_groups(crew, nodes, candidates[nodes], options, started, watch)
     return found.replaced(nodes, candidates, later)
 
 

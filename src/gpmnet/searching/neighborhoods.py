@@ -32,17 +32,34 @@ class Watch:
         What it is called.
     of : str
         What is searched for, where several searches have the same phases.
+    group : int or None
+        Which of several groups of nodes it is that is searched by itself,
+    before, total : int
+        the nodes of the groups before it, and of all.
     """
 
     progress: Progress = silent
     shelf: Shelf = field(default_factory=Shelf)
     phase: str = "search"
     of: str = "neighborhoods"
+    group: int | None = None
+    before: int = 0
+    total: int = 0
+
+    def of_group(self, group: int, before: int, total: int) -> Watch:
+        """Return who follows the search of one group of nodes."""
+        return replace(self, group=group, before=before, total=total)
+
+    @property
+    def name(self) -> str:
+        """What its phase is called where progress is told."""
+        return self.phase.split(",")[0]
 
     @property
     def item(self) -> str:
         """Its name on the shelf."""
-        return f"{self.of}, {self.phase}"
+        whole = f"{self.of}, {self.phase}"
+        return whole if self.group is None else f"{whole}, group {self.group}"
 
     @property
     def under_way(self) -> str:
@@ -50,8 +67,8 @@ class Watch:
         return f"{self.item}, under way"
 
     def tell(self, done: int, total: int) -> None:
-        """Say how far it is."""
-        self.progress(self.phase.split(",")[0], done, total)
+        """Say how many of the nodes are done."""
+        self.progress(self.name, self.before + done, max(self.total, total))
 
 
 @dataclass(frozen=True)
@@ -87,7 +104,7 @@ class Neighborhoods:
     is_open : Tensor of bool, shape (m,)
         Whether the last backward pass still dropped a member, after which nothing was tried again.
     n_rounds : int
-        Batched tests of the forward passes.
+        Batched tests of the forward passes, of the group of nodes that took most.
     """
 
     members: Tensor
@@ -190,9 +207,8 @@ class _Search:
                 setattr(self, name, value.to(self.nodes.device))
         while self.turn < _PASSES and len(self.begun):
             self.forward()
-            n = len(self.begun)
             self.begun = self.active = self.backward(self.begun)
-            self.watch.tell(n, n)
+            self.watch.tell(len(self.nodes), len(self.nodes))
             self.is_full[self.begun] &= self.turn + 1 == _PASSES  # what is searched again may find room
             self.turn += 1
 
@@ -207,7 +223,7 @@ class _Search:
         log_alpha = math.log(self.options.alpha_enter)
         while len(self.active):
             active = self.active
-            self.watch.tell(len(self.begun) - len(active), len(self.begun))
+            self.watch.tell(len(self.nodes) - len(active), len(self.nodes))
             self._keep()
             self.n_rounds += 1
             given, tried = trimmed(self.members[active]), self.candidates[active]

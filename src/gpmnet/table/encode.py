@@ -88,6 +88,12 @@ class Encoded:
             taken["observed"] = self.observed[rows]
         return replace(self, ranks=ranks, groups=groups, **taken)
 
+    def without_rows(self) -> Encoded:
+        """Return the same variables and no row."""
+        names = ("ranks", "codes", "fine_codes", "groups", "rows")
+        observed = None if self.observed is None else self.observed[:0]
+        return replace(self, **{name: getattr(self, name)[:0] for name in names}, observed=observed)
+
     def of(self, variables: NDArray[np.intp]) -> Encoded:
         """Return some of the variables, by their increasing positions; levels that no row has are left out."""
         discrete = self.is_discrete[variables]
