@@ -103,7 +103,8 @@ def write(rows: list[dict[str, object]], machine: str) -> None:
     """Put rows in place of those of the same steps with as many threads."""
     new = pd.DataFrame(rows).assign(machine=machine)
     together = pd.concat([pd.read_csv(RESULTS), new], ignore_index=True).reindex(columns=COLUMNS)
-    together = together.drop_duplicates(["step", "rows", "columns", "threads"], keep="last")
+    same = ["step", "rows", "columns", "rows_looked_at", "threads"]
+    together = together.drop_duplicates(same, keep="last").sort_values("seconds")
     for name in ("rows_looked_at", "edges"):
         together[name] = together[name].astype("Int64")
     together.dropna(axis=1, how="all").to_csv(RESULTS, index=False)
