@@ -105,8 +105,9 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         together. 0: none.
     workers : int or None
         Processes (joblib), each with one thread, for the half-samples and for the tasks of a large fit: screens, searches,
-        tests and node models of the local and dag engines. None: tasks are done here, half-samples in `n_jobs` processes,
-        or as `joblib.parallel_config` says. Of a cluster: workers to wait for.
+        tests and node models of the local and dag engines; of the deep engines also models of parts of the rows. None: tasks
+        are done here, half-samples in `n_jobs` processes, or as `joblib.parallel_config` says. Of a cluster: workers to wait
+        for.
     cluster : str or None
         Address of the scheduler of a Dask cluster that does both instead, as in "tcp://10.0.0.1:8786".
     verbose : bool

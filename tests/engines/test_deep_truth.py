@@ -9,7 +9,6 @@ from gpmnet.engines.base import Problem
 from gpmnet.engines.deep import DeepEngine
 from gpmnet.engines.deep_models import Other
 from gpmnet.engines.deep_options import DeepOptions
-from gpmnet.omega import table_order
 from gpmnet.simulate import simulate
 from gpmnet.table import load_table
 
@@ -43,7 +42,8 @@ def models_and_others():
     encoded = load_table(simulate("parity", d=3, n=120, seed=0).frame()).encode(0)
     problem = Problem(encoded)
     engine = DeepEngine(DeepOptions(steps=40, lam=2.0))
-    h, models = engine._models(problem, table_order(encoded.is_discrete))
+    start = engine.start(problem)
+    h, models = start.h, start.models
     halves = torch.arange(120).chunk(2)
     others = [
         Other(f"fold {k}", models.energy(h[rows], 2.0, f"fold {k}"), rows) for k, rows in enumerate(halves)

@@ -137,8 +137,19 @@ def test_one_fit_is_the_same_wherever_its_tasks_are_done(wide, tmp_path, cluster
     assert len(pd.read_csv(tmp_path / "here" / "edges.csv")) > 30
 
 
-def test_options_for_half_samples_need_them(table, tmp_path):
-    for option in (("--workers", "2"), ("--cluster", "tcp://127.0.0.1:9")):
-        process = fit(table, tmp_path / "out", "--stability", "0", "--engine", "deep", *option)
-        assert process.wait() == 2
-        assert "--stability" in process.stderr.read()
+@pytest.mark.parametrize("options", [(), ("--decide", "omega", "--energy", "pairwise")])
+def test_a_deep_fit_is_the_same_wherever_its_models_are_fitted(table, tmp_path, cluster, options):
+    frame = pd.read_csv(table)[["a", "b", "g"]].head(60)
+    frame.to_csv(table, index=False)
+
+    def fitted(name, *more, threads=2):
+        out = tmp_path / name
+        done(fit(table, out, "--stability", "0", "--engine", "deep", *options, *more, threads=threads))
+        return answer(out)
+
+    here = fitted("here", threads=1)
+    cluster.start_workers(1)
+    assert fitted("loky", "--workers", 2) == here
+    assert fitted("one", "--cluster", cluster.address) == here
+    cluster.start_workers(2)
+    assert fitted("three", "--cluster", cluster.address, "--workers", 3) == here

@@ -78,6 +78,7 @@ def test_one_of_the_processes_writes(table, tmp_path):
         ((), "--engine local does not"),
         (("--engine", "deep", "--stability", "2"), "half-samples run beside each other"),
         (("--engine", "deep", "--resume"), "keep nothing"),
+        (("--engine", "deep", "--workers", "2"), "leave out --workers"),
     ],
 )
 def test_what_processes_do_not_do_together_is_one_line(table, tmp_path, monkeypatch, options, said):
@@ -89,11 +90,13 @@ def test_what_processes_do_not_do_together_is_one_line(table, tmp_path, monkeypa
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_team_keeps_nothing(table, tmp_path):
+def test_a_team_keeps_nothing_and_has_no_tasks(table, tmp_path):
     before = gpmnet_team._now.set(Team(0, 2))
     try:
         with pytest.raises(InputError, match="leave out resume"):
             GPM("deep").fit(table, resume=tmp_path / "x")
+        with pytest.raises(InputError, match="leave out workers and cluster"):
+            GPM("deep", workers=2).fit(table)
     finally:
         gpmnet_team._now.reset(before)
     assert team().size == 1

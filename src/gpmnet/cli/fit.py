@@ -152,9 +152,6 @@ def fit(
         raise InputError("--open needs the report; leave out --no-report")
     if quiet and as_json:
         raise InputError("--quiet prints nothing, --json a summary: give one of them")
-    for name, value in (("workers", workers), ("cluster", cluster)):
-        if value is not None and not stability and engine not in ("local", "dag"):
-            raise InputError(f"--{name} with --engine {engine} is for half-samples; it needs --stability 50")
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
     _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
@@ -181,7 +178,7 @@ def fit(
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
     together = groups if block_rows is None else Block(block_rows)
-    check_together(engine, stability, resume)
+    check_together(engine, stability, resume, workers is not None or cluster is not None)
     with progress_bar(quiet) as progress:
         progress("read", 0, 1)
         loaded = _load(table, settings, reading, together)

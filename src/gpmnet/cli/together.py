@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gpmnet.table import Table
 
 
-def check_together(engine: str, stability: int, resume: bool) -> None:
+def check_together(engine: str, stability: int, resume: bool, elsewhere: bool) -> None:
     """Raise if torchrun has started this process for what processes do not do together."""
     from gpmnet.jobs.team import is_started_together
 
@@ -21,6 +21,8 @@ def check_together(engine: str, stability: int, resume: bool) -> None:
         raise InputError(f"torchrun is for engines that train a model; --engine {engine} does not")
     if stability:
         raise InputError("torchrun is for one fit; half-samples run beside each other with --workers")
+    if elsewhere:
+        raise InputError("torchrun shares the training of each model: leave out --workers and --cluster")
     if resume:
         raise InputError("--resume: processes that torchrun has started keep nothing; leave it out")
 

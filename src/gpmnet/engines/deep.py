@@ -13,10 +13,12 @@ from torch import Tensor
 from gpmnet.energies import Coordinates, Energy
 from gpmnet.energies.grids import edge_surfaces
 from gpmnet.engines.base import Description, Engine, Found, Problem, Stop
+from gpmnet.engines.deep_lam import lam_of
 from gpmnet.engines.deep_memory import model_bytes
-from gpmnet.engines.deep_models import Models
+from gpmnet.engines.deep_models import Models, Start, all_rows
 from gpmnet.engines.deep_omega import by_all_pairs, by_lists, exact_omega
 from gpmnet.engines.deep_recipe import Recipe
+from gpmnet.engines.deep_tasks import crew_of, fit_elsewhere
 from gpmnet.engines.deep_tests import JoinedTests
 from gpmnet.engines.local import LocalEngine
 from gpmnet.errors import InputError
@@ -138,10 +140,11 @@ class DeepEngine(Recipe, Engine):
             )
         if self.decide == "omega":
             return self._fit_omega(problem)
-        order = table_order(problem.encoded.is_discrete)
-        h, models = self._models(problem, order)
+        order, crew = table_order(problem.encoded.is_discrete), crew_of(self, problem)
+        h, models = crew.base.h, crew.base.models
         with all_threads() if h.numel() >= _MANY_VALUES else nullcontext():
-            lam = models.lam(h)
+            lam = lam_of(crew)
+            fit_elsewhere(crew, [*models.fold_parts(h), all_rows(h)], lam)
             folds, others = models.folds(h, lam)
             energy = models.told(models.energy(h, lam, "all rows"), others, h)
         searched, tests = JoinedTests(self.options, problem, h, order, folds).run(models.masks.closed)
@@ -170,13 +173,15 @@ class DeepEngine(Recipe, Engine):
 
     def _fit_omega(self, problem: Problem) -> DeepFound:
         """Return all pairs, or those with an interaction; those in the support of Omega as edges. No pair is tested."""
-        order = table_order(problem.encoded.is_discrete)
-        h, models = self._models(problem, order)
-        lam = models.lam(h)
+        order, crew = table_order(problem.encoded.is_discrete), crew_of(self, problem)
+        h, models = crew.base.h, crew.base.models
+        lam = lam_of(crew)
         if self.lists_pairs(problem.d):
             with all_threads() if 4 * h.numel() >= _MANY_VALUES else nullcontext():
                 said = by_lists(models, h, lam)
         else:
+            splits = [half for split in range(self.options.n_splits) for half in models.split(h, split)]
+            fit_elsewhere(crew, [*splits, all_rows(h)], lam)
             with all_threads() if h.numel() * h.shape[1] >= _MANY_PRODUCTS else nullcontext():
                 said = by_all_pairs(models, h, lam)
         place = np.argsort(order)
@@ -205,11 +210,12 @@ class DeepEngine(Recipe, Engine):
             is_edge=said.is_edge.cpu().numpy(),
         )
 
-    def _models(self, problem: Problem, order: NDArray[np.intp]) -> tuple[Tensor, Models]:
-        """Return the rows as energies see them, and what fits energies to them."""
+    def start(self, problem: Problem) -> Start:
+        """Return what the models of a problem are fitted with."""
+        order = table_order(problem.encoded.is_discrete)
         coordinates, h = _rows(problem)
         masks = PairMasks(*(_mask(pairs, order, problem) for pairs in (problem.forbidden, problem.required)))
-        return h, Models(self, coordinates, masks, problem)
+        return Start(h, Models(self, coordinates, masks, problem))
 
 
 def _rows(problem: Problem) -> tuple[Coordinates, Tensor]:

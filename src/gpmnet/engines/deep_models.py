@@ -1,4 +1,4 @@
-"""The models of the deep engine: lambda, and an energy for any set of rows."""
+"""The models of the deep engine: an energy for any set of rows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gpmnet.energies import Coordinates, Energy, NormalEnergy, PairwiseEnergy, SumEnergy
@@ -20,17 +17,26 @@ from gpmnet.engines.base import Problem
 from gpmnet.engines.deep_recipe import Recipe
 from gpmnet.penalties import Penalty
 from gpmnet.selection.halves import entering_size, entering_sizes
-from gpmnet.selection.path import N_SUBSAMPLES, best_lam, stars_lam, subsample_size
 from gpmnet.solvers.adam import Loss, OmegaPenalty, Track, Trained, train, worst_variable
 from gpmnet.solvers.checkpoint import Ended, fitted
 from gpmnet.solvers.listed import ListedPairwise
 from gpmnet.solvers.proximal import PairMasks, Solved, SparsePairwise
 from gpmnet.testing.learned import Fold
 
-LAMBDAS = tuple(float(x) for x in np.geomspace(6.0, 1.0, 8))
-"""Lambdas of the path, in units of a gradient's noise."""
-STARS_LAMBDAS = tuple(float(x) for x in np.geomspace(4.0, 0.25, 12))
-"""Those of the path along which subsamples are asked whether they agree."""
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows that a model is fitted to.
+
+    Attributes
+    ----------
+    name : str
+        Of the model.
+    rows : Tensor of shape (m,)
+    """
+
+    name: str
+    rows: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,87 +90,36 @@ class Models:
     survived: dict[str, bool] = field(default_factory=dict)
     told_of: str = "all rows"
 
-    def lam(self, h: Tensor) -> float:
-        """Return lambda: as it was given, by StARS, or by the rule of what decides on edges."""
-        given = self.recipe.options.lam
-        if isinstance(given, str):
-            return self.stars_lam(h)
-        if given is not None:
-            return given
-        return 1.0 if self.recipe.decide == "omega" else self.choose_lam(h)
-
-    def choose_lam(self, h: Tensor) -> float:
-        """Return the lambda with the least held-out loss of the pairwise family."""
-        told = len(self.stops)
-
-        def chosen() -> list[Any]:
-            lam = self._path(h)
-            return [lam, self.n_iter, self.stops[told:]]
-
-        lam, self.n_iter, stops = self.problem.shelf.kept_data("penalty", chosen)
-        self.stops[told:] = [(solver, worst) for solver, worst in stops]
-        return float(lam)
-
-    def _path(self, h: Tensor) -> float:
-        h = h[torch.randperm(len(h), generator=self.generator("path rows")).to(h.device)]
-        kept = len(h) - max(1, int(self.recipe.options.held_out * len(h)))
-        sparse, _ = self._sparse(h[:kept], "path")
-        steps = self.recipe.options.proximal_steps
-
-        def fit(lam: float) -> None:
-            self.problem.progress("penalty", LAMBDAS.index(lam), len(LAMBDAS))
-            solved = sparse.fit(self._penalty(lam, kept, sparse))
-            self._note(f"FISTA along the path of lambda (proximal_steps={steps})", _ended(solved))
-
-        # A loss 0.02 a variable worse than the best is past the turn of the path.
-        lam, _ = best_lam(
-            LAMBDAS, fit, lambda: sparse.held_out(h[kept:]), 0.02 * self.coordinates.n_variables
-        )
-        self.problem.progress("penalty", len(LAMBDAS), len(LAMBDAS))
-        return lam
-
-    def stars_lam(self, h: Tensor) -> float:
-        """Return the weakest lambda at which the pairwise families of subsamples of the rows (n, D) agree."""
-        size, upper = subsample_size(len(h)), np.triu_indices(self.coordinates.n_variables, 1)
-        fits = []
-        for k in range(N_SUBSAMPLES):
-            rows = torch.randperm(len(h), generator=self.generator(f"subsample {k}"))[:size].to(h.device)
-            fits.append(self._sparse(h[rows], f"subsample {k}")[0])
-        steps = self.recipe.options.proximal_steps
-
-        def supports(lam: float) -> NDArray[np.bool_]:
-            found = []
-            for k, sparse in enumerate(fits):
-                done = STARS_LAMBDAS.index(lam) * N_SUBSAMPLES + k
-                self.problem.progress("penalty", done, len(STARS_LAMBDAS) * N_SUBSAMPLES)
-                solved = sparse.fit(self._penalty(lam, size, sparse))
-                self._note(f"FISTA of subsamples (proximal_steps={steps})", _ended(solved))
-                found.append((sparse.norms() > 0).cpu().numpy()[upper])
-            return np.array(found)
-
-        return stars_lam(STARS_LAMBDAS, supports)[0]
+    def anew(self) -> Models:
+        """Return the same before anything was fitted."""
+        return Models(self.recipe, self.coordinates, self.masks, self.problem)
 
     def folds(self, h: Tensor, lam: float) -> tuple[list[Fold], list[Other]]:
         """Return the parts of the rows (n, D), each with the energy of the others; and these energies as models."""
-        order = torch.randperm(len(h), generator=self.generator("folds")).to(h.device)
-        parts = order.chunk(self.recipe.options.n_folds)
         found, others = [], []
-        for k, rows in enumerate(parts):
-            rest = torch.cat([*parts[:k], *parts[k + 1 :]])
-            others.append(Other(f"fold {k + 1}", self.energy(h[rest], lam, f"fold {k + 1}"), rest))
+        for rows, rest in zip(self._folds(h), self.fold_parts(h), strict=True):
+            others.append(Other(rest.name, self.energy(h[rest.rows], lam, rest.name), rest.rows))
             found.append(Fold(rows, others[-1].energy))
         return found, others
 
+    def fold_parts(self, h: Tensor) -> list[Part]:
+        """Return which of the rows (n, D) the models of the folds are fitted to: all but those of a fold."""
+        folds = self._folds(h)
+        return [Part(f"fold {k + 1}", torch.cat([*folds[:k], *folds[k + 1 :]])) for k in range(len(folds))]
+
+    def _folds(self, h: Tensor) -> Sequence[Tensor]:
+        order = torch.randperm(len(h), generator=self.generator("folds")).to(h.device)
+        return order.chunk(self.recipe.options.n_folds)
+
     def halves(self, h: Tensor, lam: float, split: int) -> tuple[Energy, Energy]:
         """Return the energies of two disjoint halves of the rows (n, D), another two for each number of a split."""
-        one, other = (self.energy(h[rows], lam, name) for rows, name in self.split(h, split))
+        one, other = (self.energy(h[half.rows], lam, half.name) for half in self.split(h, split))
         return one, other
 
-    def split(self, h: Tensor, split: int) -> list[tuple[Tensor, str]]:
-        """Return which of the rows (n, D) are in each of two halves, with the halves' names."""
+    def split(self, h: Tensor, split: int) -> list[Part]:
+        """Return which of the rows (n, D) are in each of two halves."""
         order = torch.randperm(len(h), generator=self.generator(f"split {split}")).to(h.device)
-        names = [f"half {2 * split + k}" for k in (1, 2)]
-        return list(zip(order.chunk(2), names, strict=True))
+        return [Part(f"half {2 * split + k}", rows) for k, rows in enumerate(order.chunk(2), 1)]
 
     def listed(self, h: Tensor, lam: float, name: str) -> tuple[Energy, ListedPairwiseEnergy]:
         """Return the pairwise energy of rows (n, D) that lists the pairs with an interaction, and its pairwise part.
@@ -187,8 +142,8 @@ class Models:
     def energy(self, h: Tensor, lam: float, name: str) -> Energy:
         """Return the energy of rows (n, D): the base, and the deep part where it predicts held-out rows better."""
         base: Energy = NormalEnergy(self.coordinates).to(h)
-        sparse, pairwise = self._sparse(h, name)
-        penalty = self._penalty(lam, len(h), sparse)
+        sparse, pairwise = self.sparse(h, name)
+        penalty = self.penalty(lam, sparse)
 
         def solve() -> list[Ended]:
             return [_ended(sparse.fit(penalty))]
@@ -294,7 +249,8 @@ class Models:
         report = partial(self.problem.progress, f"train {name}")
         return Track(self.problem.shelf, f"{name} training {phase}", report)
 
-    def _sparse(self, h: Tensor, name: str) -> tuple[SparsePairwise, PairwiseEnergy]:
+    def sparse(self, h: Tensor, name: str) -> tuple[SparsePairwise, PairwiseEnergy]:
+        """Return what fits the pairwise family to rows (n, D), without interactions so far; and that family."""
         pairwise = self.recipe.base.pairs.build(self.coordinates, h, None)
         base, generator = NormalEnergy(self.coordinates).to(h), self.generator(f"{name} pairwise")
         objective, steps = self.recipe.objective, self.recipe.options.proximal_steps
@@ -306,12 +262,18 @@ class Models:
         self._note(f"FISTA without interactions (proximal_steps={steps})", _ended(sparse.alone))
         return sparse, pairwise
 
+    def fit_sparse(self, sparse: SparsePairwise, lam: float, solver: str) -> None:
+        """Fit the pairwise family from where it is."""
+        solved = sparse.fit(self.penalty(lam, sparse))
+        self._note(f"{solver} (proximal_steps={self.recipe.options.proximal_steps})", _ended(solved))
+
     def _n_pairs(self) -> int:
         d = self.coordinates.n_variables
         return d * (d - 1) // 2 - int(self.masks.closed.sum()) // 2
 
-    def _penalty(self, lam: float, n: int, sparse: SparsePairwise) -> Penalty:
-        penalty = self.recipe.penalty
+    def penalty(self, lam: float, sparse: SparsePairwise) -> Penalty:
+        """Return the penalty at a lambda; an adaptive one asks for first estimates, made when it is first asked for."""
+        penalty, n = self.recipe.penalty, len(sparse.h)
         # First estimates in units of their noise, so that a pair at its noise has weight 1.
         found = penalty.at(penalty.lam * lam / n**0.5).fitted_to(
             lambda: sparse.initial() / sparse.scales.noise * n**0.5
@@ -320,6 +282,26 @@ class Models:
             steps = self.recipe.options.proximal_steps
             self._note(f"FISTA of first estimates (a third of proximal_steps={steps})", _ended(sparse.first))
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What models are fitted with.
+
+    Attributes
+    ----------
+    h : Tensor of shape (n, D)
+        The rows as energies see them.
+    models : Models
+    """
+
+    h: Tensor
+    models: Models
+
+
+def all_rows(h: Tensor) -> Part:
+    """Return the part of the rows (n, D) that is all of them."""
+    return Part("all rows", torch.arange(len(h), device=h.device))
 
 
 def _ended(solved: Solved) -> Ended:

@@ -44,9 +44,9 @@ def by_all_pairs(models: Models, h: Tensor, lam: float) -> Support:
     recipe = models.recipe
     splits = [models.halves(h, lam, split) for split in range(recipe.options.n_splits)]
     others = [
-        Other(name, energy, order)
+        Other(half.name, energy, half.rows)
         for split, pair in enumerate(splits)
-        for (order, name), energy in zip(models.split(h, split), pair, strict=True)
+        for half, energy in zip(models.split(h, split), pair, strict=True)
     ]
     energy = models.told(models.energy(h, lam, "all rows"), others, h)
     omega = exact_omega(energy, h)
@@ -81,7 +81,7 @@ def by_lists(models: Models, h: Tensor, lam: float) -> Support:
     pairs = pairwise.pairs
     splits = []
     for split in range(models.recipe.options.n_splits):
-        one, other = (models.listed(h[rows], lam, name)[1] for rows, name in models.split(h, split))
+        one, other = (models.listed(h[half.rows], lam, half.name)[1] for half in models.split(h, split))
         splits.append(
             Halves(*(a.mean_products(b, pairs, h) for a, b in ((one, other), (one, one), (other, other))))
         )

@@ -91,6 +91,10 @@ class Shelf:
         """Return a thing that the stopped run had finished or was about to, on the CPU; None if it had not come so far."""
         return self._found.pop(item, None)
 
+    def put(self, item: str, tensors: Tensors) -> None:
+        """Hold a thing that was finished elsewhere, and is kept as that, for who takes it."""
+        self._found[item] = tensors
+
     def keep(self, item: str, tensors: Mapping[str, Tensor], at_once: bool = False) -> None:
         """Keep a thing that is finished, `at_once` if it is large work and small to write; its name has no slash."""
         if self.folder is None:
@@ -210,6 +214,10 @@ class _Section(Shelf):
     def take(self, item: str) -> Tensors | None:
         """Return a thing that the stopped run had finished."""
         return self._shelf.take(f"{self._name}: {item}")
+
+    def put(self, item: str, tensors: Tensors) -> None:
+        """Hold a thing that was finished elsewhere."""
+        self._shelf.put(f"{self._name}: {item}", tensors)
 
     def keep(self, item: str, tensors: Mapping[str, Tensor], at_once: bool = False) -> None:
         """Keep a thing that is finished."""

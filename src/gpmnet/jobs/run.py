@@ -157,7 +157,7 @@ def run_tasks(
         one_thread()
     ):  # around all of them: tasks in threads of one process restore each other's limits, not the caller's
         for number, result in place.results(tasks, left):
-            held = {name: torch.from_numpy(np.ascontiguousarray(part)) for name, part in result.items()}
+            held = {name: torch.from_numpy(np.asarray(part, order="C")) for name, part in result.items()}
             shelf.keep(str(number), held, at_once=True)
             found[number] = result
             progress(phase, len(found), count)

@@ -27,6 +27,7 @@ from gpmnet.penalties import L1, Penalty
 
 MOST_STEPS = 300
 """Steps after which a fit ends, converged or not."""
+_STEP = "step of the fit"
 _DRAWS = 8  # random signs that estimate the noise of a gradient
 _TOLERANCE = 2e-3  # of a coefficient, in units of its curvature
 
@@ -190,6 +191,15 @@ class SparsePairwise:
             self._write(before)
             self.step = step
         return self._initial
+
+    def state(self) -> dict[str, Tensor]:
+        """Return where the fit is: with it another one of the same rows goes on to the same bits."""
+        return self.pairwise.state_dict() | {_STEP: torch.tensor(self.step, dtype=torch.float64)}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Go on from where another fit of the same rows was."""
+        self.step = float(state[_STEP])
+        self.pairwise.load_state_dict({name: value for name, value in state.items() if name != _STEP})
 
     @torch.no_grad()
     def norms(self) -> Tensor:
