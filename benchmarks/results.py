@@ -213,7 +213,8 @@ def gaps_table(rows):
     return (
         "Cells are removed from complete tables at random, or depending on another column; F1, and in brackets the share of "
         "false edges, of the local engine at FDR 0.05. Made by `python benchmarks/missing.py graphs`.\n\n"
-        f"{markdown(each.reset_index())}\n\nMeans over tables and seeds (`seconds`: medians, of different machines, some of them busy); `f1_lost` is F1 of the complete table less that with gaps:\n\n"
+        f"{markdown(each.reset_index())}\n\nMeans over tables and seeds (`seconds`: medians, of different machines, some of "
+        "them busy); `f1_lost` is F1 of the complete table less that with gaps:\n\n"
         f"{markdown(mean.round(3).reset_index())}"
     )
 
