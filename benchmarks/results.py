@@ -19,6 +19,7 @@ from groups import ALONE, SAID
 from growth import slopes
 from intervals import summary as coverage
 from pictures import pictures, save, with_loss
+from stability import cost
 from stability import summary as by_stability
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -92,6 +93,7 @@ TITLES = {
     ),
     "scale": ("Large Butterfly networks, n = 1000", ["device", "d"]),
     "stability": ("Stability of edges: how many are false", []),
+    "stability_speed": ("Stability of edges: what half-samples cost", []),
     "many_rows": ("More rows than memory", []),
     "twelve": ("Twelve variables, Butterfly continuous, n = 1000, beside GraphicalLassoCV", ["draw"]),
     "twelve-deep": ("The deep engine on twelve variables, beside GraphicalLassoCV", ["draw"]),
@@ -156,6 +158,8 @@ def table(rows, by):
         return stability_table(rows)
     if ALONE in rows:
         return f"{SAID}\n\n{markdown(rows.drop(columns=['draws', 'seed', 'cpu_s']).round(3))}"
+    if "half_s" in rows:
+        return cost_table(rows)
     if "bare_product_seconds" in rows:
         return f"{markdown(rows.round(5))}\n\n{plan_table(rows)}"
     if "penalty" in rows:
@@ -276,6 +280,17 @@ def stability_table(rows):
         "found in all rows, how many are at least so stable. Made by `python benchmarks/stability.py calibrate`.\n\n"
         f"{markdown(by_stability(rows))}\n\n"
         f"![Share of false edges by stability](results/stability.png)\n\nTables:\n\n{markdown(tasks)}"
+    )
+
+
+def cost_table(rows):
+    """Return what half-samples cost beside one fit, and what is asked of them."""
+    return (
+        "Butterfly network, one machine. `seconds` are of the whole fit, `half_s` of its half-samples, `cpu_s` of all "
+        "processes; `start_s`, which is not in them, is what it took to start these. `busy` is the share of its cores that "
+        "was had while half-samples (or a fit with one thread) ran: below 0.9 something else ran beside them. Made by "
+        "`python benchmarks/stability.py speed FOLDER --record`.\n\n"
+        f"{markdown(cost(rows))}\n\nRows:\n\n{markdown(rows)}"
     )
 
 

@@ -1,17 +1,26 @@
 """Is stability what it seems, and what does it cost?
 
     python benchmarks/stability.py calibrate    # docs/results/stability.csv and .png: false edges by their stability
-    python benchmarks/stability.py speed FOLDER [--d 100 --n 1000 --pairs 50]   # beside one fit: 1 and 2 processes, and Dask
+    python benchmarks/stability.py speed FOLDER [--d 100 --n 1000 --pairs 50] [--record]   # 1 and 2 processes, Dask, one fit
 
 Calibration: simulated tables with a known graph, edges at a generous rate so that some are false, and of each edge the share
 of half-samples that have it. A row is a table, an engine and a range of stability: how many edges, and how many are false.
+
+Speed: the same fit in every way, each in a process of its own that may use as many cores as the way has processes, no more,
+and has started whatever it needs before the clock does. `busy` says how much of these cores the half-samples (or the one
+thread of a fit) got: below 0.9 something else ran beside them, and their seconds say nothing. `--record` writes the rows to
+docs/results/stability_speed.csv.
 """
 
 import argparse
+import hashlib
 import json
+import os
+import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -110,86 +119,143 @@ def draw() -> None:
     figure.savefig(RESULTS / "stability.png", dpi=110)
 
 
-def speed(folder: Path, d: int, n: int, pairs: int) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+WAYS = (  # name, cores, parameters of GPM
+    ("one fit, 1 thread", 1, {"n_jobs": 1}),
+    ("one fit, 2 threads", 2, {"n_jobs": 2}),
+    ("half-samples, 1 process", 1, {"n_jobs": 1, "workers": 1}),
+    ("half-samples, 2 processes (loky)", 2, {"n_jobs": 1, "workers": 2}),
+    ("half-samples, 2 workers (Dask)", 2, {"n_jobs": 1, "workers": 2, "cluster": ""}),
+)
+
+
+def speed(folder: Path, d: int, n: int, pairs: int, record: bool) -> None:
     from gpmnet.simulate import simulate
 
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        sys.exit("two cores are needed")
+    folder.mkdir(parents=True, exist_ok=True)
     simulate("butterfly", d=d, n=n, seed=0).frame().to_parquet(folder / "table.parquet")
-    ways = [
-        ("one fit", {}),
-        ("1 process", {"workers": 1}),
-        ("2 processes", {"workers": 2}),
-        ("Dask, 2 workers", {"cluster": None}),
+    rows = []
+    for name, count, options in WAYS:
+        given = options | ({"stability": pairs} if "workers" in options else {})
+        found = _timed(folder / "table.parquet", given, cores[:count])
+        row = {"what": name, "d": d, "n": n, "pairs": given.get("stability", 0), "cores": count, **found}
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+    halves = [row for row in rows if row["pairs"]]
+    if len({row["answer"] for row in halves}) > 1:
+        sys.exit("the ways differ in their edges")
+    frame = pd.DataFrame(rows).drop(columns="answer")
+    frame.to_csv((RESULTS if record else folder) / "stability_speed.csv", index=False)
+    print(cost(frame).to_string(index=False))
+
+
+def cost(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the figures that half-samples are held to, from the rows of `speed`."""
+    seconds = dict(zip(rows.what, rows.half_s.where(rows.pairs > 0, rows.seconds), strict=True))
+    one, two, alone, loky, dask = (seconds[name] for name, *_ in WAYS)
+    pairs, tasks = int(rows.pairs.max()), 2 * int(rows.pairs.max())
+    beside = 2 * loky / tasks
+    found = [
+        (f"{pairs} pairs in 2 processes, in fits with 1 thread", loky / one, "at most 60"),
+        (f"{pairs} pairs in 2 processes, in fits with 2 threads", loky / two, "at most 60"),
+        ("2 processes against 1: times as fast", alone / loky, "at least 1.7"),
+        (f"Dask against loky, tasks of {beside:.1f} s: times as long", dask / loky, "at most 1.15"),
     ]
-    for name, options in ways:
-        given = {} if name == "one fit" else {"stability": pairs, **options}
-        print(
-            json.dumps(
-                {"what": name, "d": d, "n": n, "pairs": given.get("stability", 0), **_timed(folder, given)}
-            ),
-            flush=True,
-        )
+    return pd.DataFrame(
+        [(what, round(x, 2), goal) for what, x, goal in found], columns=["what", "ratio", "goal"]
+    )
 
 
-def _timed(folder: Path, given: dict) -> dict:
-    """Return the seconds of a fit, in a process of its own; with a scheduler and two workers for a cluster."""
+def _timed(table: Path, given: dict, cores: list[int]) -> dict:
+    """Return what a fit took, in a process of its own; with a scheduler and workers of their own for a cluster."""
+    environment = os.environ | {"OMP_NUM_THREADS": str(given["n_jobs"])}
+
+    def begun(*arguments: str, **options) -> subprocess.Popen:
+        command = ["taskset", "-c", ",".join(map(str, cores)), sys.executable, *arguments]
+        return subprocess.Popen(command, env=environment, text=True, **options)
+
     started = []
     try:
         if "cluster" in given:
-            given = given | {"cluster": "tcp://127.0.0.1:18799", "workers": 2}
-            dask = [sys.executable, "-m"]
-            started.append(
-                subprocess.Popen(
-                    [
-                        *dask,
-                        "distributed.cli.dask_scheduler",
-                        "--host",
-                        "127.0.0.1",
-                        "--port",
-                        "18799",
-                        "--no-dashboard",
-                    ],
-                    stderr=subprocess.DEVNULL,
-                )
-            )
-            worker = [
-                *dask,
-                "distributed.cli.dask_worker",
-                given["cluster"],
-                "--nthreads",
-                "1",
-                "--no-nanny",
-                "--no-dashboard",
+            with closing(socket.socket()) as probe:
+                probe.bind(("127.0.0.1", 0))
+                port = probe.getsockname()[1]
+            given = given | {"cluster": f"tcp://127.0.0.1:{port}"}
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            place = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+            started.append(begun("-m", "distributed.cli.dask_scheduler", *place, **quiet))
+            worker = (given["cluster"], "--nthreads", "1", "--no-nanny", "--no-dashboard")
+            started += [
+                begun("-m", "distributed.cli.dask_worker", *worker, **quiet) for _ in range(given["workers"])
             ]
-            started += [subprocess.Popen(worker, stderr=subprocess.DEVNULL) for _ in range(2)]
-            time.sleep(10)
-        code = (
-            "import json, time; from gpmnet import GPM; from gpmnet.table import load_table;"
-            f"table = load_table({str(folder / 'table.parquet')!r}); GPM(n_jobs=1).fit(table.values()[:100, :5]);"
-            f"began = time.perf_counter(); model = GPM(n_jobs=1, **{given!r}).fit(table);"
-            "print(json.dumps({'seconds': round(time.perf_counter() - began, 2), 'edges': model.network_.n_edges,"
-            " 'stability_s': round(model.timings_.get('stability', 0), 2)}))"
-        )
-        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-        return json.loads(done.stdout.splitlines()[-1])
+        asked = json.dumps({"given": given, "others": [process.pid for process in started]})
+        fit = begun(__file__, "fit", str(table), "--asked", asked, stdout=subprocess.PIPE)
+        said, _ = fit.communicate()
+        if fit.returncode:
+            sys.exit(fit.returncode)
+        return json.loads(said.splitlines()[-1])
     finally:
         for process in started:
             process.kill()
             process.wait()
 
 
+def fit(path: Path, given: dict, others: list[int]) -> None:
+    """Fit a table, and print what it took once everything had been started."""
+    import psutil
+
+    from gpmnet import GPM
+    from gpmnet.table import load_table
+
+    table = load_table(path)
+    began = time.perf_counter()
+    first = given | ({"stability": 8} if "stability" in given else {})
+    GPM(**first).fit(table.values()[:100, :5])
+    start = time.perf_counter() - began
+
+    def cpu() -> float:
+        here = psutil.Process()
+        all_ = [here, *here.children(recursive=True), *map(psutil.Process, others)]
+        return sum(sum(process.cpu_times()[:2]) for process in all_)
+
+    half = [(0.0, 0.0)]  # CPU seconds and the time when half-samples begin, and when they end
+
+    def progress(phase: str, done: int, total: int, note: str = "") -> None:
+        if phase == "half-samples" and done in (0, total):
+            half.append((cpu(), time.perf_counter()))
+
+    before, began = cpu(), time.perf_counter()
+    model = GPM(**given).fit(table, progress=progress)
+    seconds, used = time.perf_counter() - began, cpu() - before
+    (cpu_0, time_0), (cpu_1, time_1) = (
+        half[-2:] if len(half) > 1 else ((before, began), (before + used, began + seconds))
+    )
+    share = (cpu_1 - cpu_0) / (time_1 - time_0) / given.get("workers", 1)
+    edges = model.network_.candidates.to_csv(index=False)
+    row = {"seconds": round(seconds, 2), "half_s": round(model.timings_.get("stability", 0.0), 2)}
+    row |= {"cpu_s": round(used, 2), "start_s": round(start, 2), "edges": model.network_.n_edges}
+    row |= {"busy": round(share, 2) if given["n_jobs"] == 1 else None}
+    print(json.dumps(row | {"answer": hashlib.sha256(edges.encode()).hexdigest()}))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["calibrate", "draw", "speed"])
+    parser.add_argument("what", choices=["calibrate", "draw", "speed", "fit"])
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--d", type=int, default=100)
     parser.add_argument("--n", type=int, default=1000)
     parser.add_argument("--pairs", type=int, default=50)
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--asked", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.what == "speed":
-        speed(given.folder, given.d, given.n, given.pairs)
+        speed(given.folder, given.d, given.n, given.pairs, given.record)
+    elif given.what == "fit":  # by `speed`, which starts it
+        fit(given.folder, **json.loads(given.asked))
     else:
         {"calibrate": calibrate, "draw": draw}[given.what]()
 
