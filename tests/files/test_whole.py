@@ -239,6 +239,34 @@ def test_a_claim_keeps_others_out_until_its_process_ends(tmp_path, there):
     assert names(tmp_path / "new") == ["out"]
 
 
+def test_long_names_that_begin_alike_are_different_folders(tmp_path):
+    one, other = (
+        tmp_path / ("a study with a long name " * 9 + "of this and that and more " + x) for x in "12"
+    )
+    with claimed(one), claimed(other):
+        write(one, "one")
+        write(other, "other")
+    assert contents(one) == dict.fromkeys(FILES, "one")
+    assert names(tmp_path) == [one.name, other.name]
+
+
+IN_ASCII = """
+import os, sys
+from pathlib import Path
+from gpmnet.files import claimed, whole_folder
+assert sys.getfilesystemencoding() == "ascii"
+with claimed(Path(sys.argv[1])), whole_folder(Path(sys.argv[1]), ("a",)) as beside:
+    (beside / "a").write_text("new")
+"""
+
+
+def test_a_name_that_the_locale_has_no_letters_for(tmp_path):
+    settings = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", IN_ASCII, tmp_path / "été"], env=os.environ | settings, check=True)
+    assert (tmp_path / "été" / "a").read_text() == "new"
+    assert names(tmp_path) == ["été"]
+
+
 def test_a_claim_leaves_nothing_where_nothing_came_of_it(tmp_path):
     with pytest.raises(KeyError), claimed(tmp_path / "a" / "b" / "out"):
         raise KeyError
