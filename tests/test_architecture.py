@@ -13,7 +13,8 @@ ROOT = Path(gpmnet.__file__).parent
 # A part may import itself and the parts before it; those on one line stand beside each other.
 ORDER = [
     {"errors"},
-    {"checks", "files", "frozen", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
+    {"checks", "frozen", "graphs", "json_data", "memory", "parallel", "parts", "progress"},
+    {"files"},
     {"jobs"},
     {"table"},
     {"columns"},

@@ -216,3 +216,10 @@ def test_another_table_or_setting_starts_anew_and_says_so(
     )
     assert len(tests) > before
     assert sorted(os.listdir(tmp_path)) == ["out", "t.csv"]
+
+
+def test_a_name_as_long_as_the_system_allows(tables, tmp_path):
+    out = tmp_path / ("x" * 255)
+    finished(started("fit", tables("dag"), "-o", out)[0])  # an eager one: it keeps things beside that folder
+    assert "report.html" in os.listdir(out)
+    assert sorted(os.listdir(tmp_path)) == ["dag.csv", out.name]

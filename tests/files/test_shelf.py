@@ -102,6 +102,17 @@ def test_a_damaged_file_is_noticed_and_its_content_computed_again(tmp_path, eage
     assert not path.exists()
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_no_reason_to_wait(tmp_path, eager, kind):
+    opened(tmp_path / "x").keep("one", TENSORS)
+    path = tmp_path / "x" / "now.safetensors"
+    {"pipe": os.mkfifo, "device": lambda path: path.symlink_to("/dev/zero"), "folder": os.mkdir}[kind](path)
+    with pytest.warns(ResumeWarning, match=r"now.safetensors' is damaged \(it is no ordinary file\)"):
+        again = opened(tmp_path / "x")
+    assert same(again.take("one"), TENSORS)
+    assert path.exists() == (kind == "folder")
+
+
 def test_work_of_another_key_is_removed_and_other_files_stay(tmp_path, eager):
     opened(tmp_path / "x").keep("one", TENSORS)
     (tmp_path / "x" / "mine.txt").write_text("mine")

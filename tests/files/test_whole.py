@@ -239,6 +239,34 @@ def test_a_claim_keeps_others_out_until_its_process_ends(tmp_path, there):
     assert names(tmp_path / "new") == ["out"]
 
 
+def test_long_names_that_begin_alike_are_different_folders(tmp_path):
+    one, other = (
+        tmp_path / ("a study with a long name " * 9 + "of this and that and more " + x) for x in "12"
+    )
+    with claimed(one), claimed(other):
+        write(one, "one")
+        write(other, "other")
+    assert contents(one) == dict.fromkeys(FILES, "one")
+    assert names(tmp_path) == [one.name, other.name]
+
+
+IN_ASCII = """
+import os, sys
+from pathlib import Path
+from gpmnet.files import claimed, whole_folder
+assert sys.getfilesystemencoding() == "ascii"
+with claimed(Path(sys.argv[1])), whole_folder(Path(sys.argv[1]), ("a",)) as beside:
+    (beside / "a").write_text("new")
+"""
+
+
+def test_a_name_that_the_locale_has_no_letters_for(tmp_path):
+    settings = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", IN_ASCII, tmp_path / "été"], env=os.environ | settings, check=True)
+    assert (tmp_path / "été" / "a").read_text() == "new"
+    assert names(tmp_path) == ["été"]
+
+
 def test_a_claim_leaves_nothing_where_nothing_came_of_it(tmp_path):
     with pytest.raises(KeyError), claimed(tmp_path / "a" / "b" / "out"):
         raise KeyError
@@ -254,11 +282,51 @@ def test_what_cannot_be_written_is_known_before(tmp_path):
             pass
 
 
-def test_the_list_of_moves_cannot_lead_out_of_the_folder(tmp_path):
-    ready = tmp_path / "out" / whole.READY
-    ready.mkdir(parents=True)
+def made_ready(out, listed):
+    (out / whole.READY).mkdir(parents=True)
+    (out / whole.READY / "moves.json").write_text(listed)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        '{"new": [], "gone": {"../victim": [1, 2, 3]}}',
+        '{"new": ["../victim"]}',
+        '{"new": ["moves.json"]}',
+        '{"new": ["a\\u0000b"]}',
+        '{"new": [5]}',
+        '{"new": 5}',
+        '{"gone": ["mine"]}',
+        '{"gone": null}',
+        "[]",
+        "null",
+        "{",
+        "[" * 100_000,
+    ],
+    ids=lambda listed: listed[:40],
+)
+def test_a_list_of_moves_that_is_none_of_ours_is_refused_in_one_line(tmp_path, listed):
+    made_ready(tmp_path / "out", listed)
     (tmp_path / "victim").write_text("mine")
-    (ready / "moves.json").write_text('{"new": [], "gone": ["../victim"]}')
-    with pytest.raises(InputError, match="no file of its folder"):
+    (tmp_path / "out" / "mine").write_text("mine")
+    with pytest.raises(InputError, match="is not what a stopped run leaves") as caught:
         settled(tmp_path / "out")
-    assert (tmp_path / "victim").read_text() == "mine"
+    assert "\n" not in str(caught.value)
+    assert (tmp_path / "victim").read_text() == (tmp_path / "out" / "mine").read_text() == "mine"
+
+
+def test_a_link_to_another_folder_is_not_taken_for_what_is_ready(tmp_path):
+    (tmp_path / "out").mkdir()
+    made_ready(tmp_path / "home", '{"new": ["secret"]}')
+    (tmp_path / "home" / whole.READY / "secret").write_text("mine")
+    (tmp_path / "out" / whole.READY).symlink_to(tmp_path / "home" / whole.READY)
+    with pytest.raises(InputError, match="it is a link"):
+        settled(tmp_path / "out")
+    assert names(tmp_path / "home" / whole.READY) == ["moves.json", "secret"]
+
+
+def test_a_file_that_somebody_else_listed_is_not_removed(tmp_path):
+    made_ready(tmp_path / "out", '{"new": [], "gone": {"thesis.txt": [1, 2, 3]}}')
+    (tmp_path / "out" / "thesis.txt").write_text("years of work")
+    settled(tmp_path / "out")
+    assert names(tmp_path / "out") == ["thesis.txt"]

@@ -65,6 +65,8 @@ AXES = [{"variable": at, "values": [], "labels": ["a"]} for at in range(4)]
         {"n_rows": "many"},
         {"n_rows": True},
         {"n_rows": 1.5},
+        {"groups": [[]]},
+        {"groups": [["a"]]},
         {"cutoff": 0.05},
         {"cutoff": {"value": 7, "of": "q"}},
         {"cutoff": {"value": float("nan"), "of": "q"}},
@@ -138,6 +140,11 @@ def test_tampered_json_is_refused(shaped, tmp_path, changes):
         {"strength": np.zeros(3)},
         {"strength_low": np.array([0.0, -0.1, 0.0, 0.0])},
         {"strength_low": np.full(4, 0.9), "strength_high": np.full(4, 0.8)},
+        {"strength": np.full(4, np.inf)},
+        {"strength": np.full(4, 1e308)},
+        {"strength_high": np.full(4, np.inf)},
+        {"n_rows": np.full(4, np.inf)},
+        {"omega": np.full(4, -np.inf)},
         {"strength_high": None},
         {"omega": None},
         {"more": np.zeros(4)},
@@ -157,6 +164,29 @@ def test_tampered_arrays_are_refused(shaped, tmp_path, changes):
     assert load_file(tmp_path / "omega.safetensors")["shape_values"].shape == (105,)
     change_arrays(tmp_path, **changes)
     refused(tmp_path, "holds a damaged network")
+
+
+@pytest.mark.parametrize("count", [5, 10**12, 10**30])
+def test_a_number_of_pairs_is_no_reason_to_ask_for_memory(shaped, tmp_path, count):
+    shaped.save(tmp_path)
+    change_arrays(tmp_path, marginal=None)  # an array that older networks do not have
+    MarkovNetwork.load(tmp_path)
+    change_json(tmp_path, n_pairs=count)
+    refused(tmp_path, f"its {count} pairs")
+
+
+@pytest.mark.parametrize("name", ["network.json", "omega.safetensors"])
+def test_files_without_an_end_are_refused(shaped, tmp_path, name):
+    shaped.save(tmp_path)
+    path = tmp_path / name
+    os.truncate(path, 1 << 43)  # terabytes of nothing, which takes no room on the disk
+    refused(tmp_path, "more than the memory that is free")
+    path.unlink()
+    os.mkfifo(path)
+    refused(tmp_path, "no ordinary file")
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    refused(tmp_path, "no ordinary file")
 
 
 def test_nothing_there(tmp_path, shaped):

@@ -323,9 +323,11 @@ def run(
 
 def kept_beside(out: Path) -> Path:
     """Return the folder of what a fit has finished: beside that of its results, or in it where nothing can be beside."""
+    from gpmnet.files.leftovers import beside_name
+
     out = out.resolve()
     inside = out.is_dir() and (os.path.ismount(out) or not os.access(out.parent, os.W_OK | os.X_OK))
-    return out / ".resume" if inside else out.parent / f"{out.name}.resume"
+    return out / ".resume" if inside else out.parent / beside_name(out.name, ".resume")
 
 
 def write_results(network: MarkovNetwork, folder: Path, with_report: bool, raw_csv: bool = False) -> None:

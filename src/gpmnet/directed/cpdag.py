@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpmnet.directed.meek import BoolMatrix, close, colliders, extension, is_acyclic, with_colliders
 from gpmnet.errors import InputError, one_line, quote, quote_all
-from gpmnet.files import whole_file
+from gpmnet.files import read_plain, whole_file
 from gpmnet.frozen import Frozen, locked
 from gpmnet.graphs import moralise
 from gpmnet.json_data import as_count, as_list, as_table, as_texts
@@ -206,7 +206,7 @@ class CPDAG(Frozen):
     def load(cls, path: str | Path) -> Self:
         """Return the graph of a JSON file, or raise if it is not what it should be."""
         try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+            return cls.from_dict(json.loads(read_plain(Path(path)).decode("utf-8")))
         except OSError as error:
             raise InputError(f"{quote(path)} cannot be read: {error.strerror}") from error
         except InputError as error:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpmnet.errors import InputError, quote
-from gpmnet.files.leftovers import forget, new_place
+from gpmnet.files.leftovers import beside_name, forget, new_place
 from gpmnet.files.whole import cannot_write, check_folder
 
 
@@ -87,7 +87,7 @@ def _locked_file(out: Path) -> tuple[Path, int]:
 
 
 def _opened(out: Path) -> tuple[Path, int]:
-    name = f".{out.name[:60]}.lock"
+    name = f".{beside_name(out.name, '.lock')}"
     try:
         return out.parent / name, os.open(out.parent / name, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:

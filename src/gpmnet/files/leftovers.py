@@ -12,6 +12,7 @@ import re
 import secrets
 import shutil
 import socket
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ _NAME = re.compile(
     r"\.(?P<stem>.*)\.(?:(?P<host>[0-9a-f]{8})-(?P<process>[0-9]+)-[0-9a-f]{8}|[0-9]+)\.part", re.DOTALL
 )
 _LONGEST_STEM = 60  # of bytes: a name may have 255
+_LONGEST_NAME = 250
 _in_use: set[Path] = set()
 _cleared: set[Path] = set()
 
@@ -88,9 +90,23 @@ def discard(path: Path, result: Path, ours: tuple[str, ...]) -> None:
         path.rmdir()
 
 
+def beside_name(name: str, ending: str) -> str:
+    """Return the name of a file that stands beside a folder and is that folder's alone, however long its name is.
+
+    >>> beside_name("out", ".resume")
+    'out.resume'
+    >>> len(beside_name("x" * 255, ".resume")), beside_name("x" * 255, "") == beside_name("x" * 254, "")
+    (76, False)
+    """
+    spelled = os.fsencode(name)
+    if len(spelled) + len(ending) <= _LONGEST_NAME:
+        return name + ending
+    return f"{_stem(name)}-{hashlib.blake2b(spelled, digest_size=4).hexdigest()}{ending}"
+
+
 def _stem(name: str) -> str:
-    text = name.encode("utf-8", "surrogateescape")[:_LONGEST_STEM]
-    return text.decode("utf-8", "ignore")
+    # In the encoding of the file system, where half a character is no name.
+    return os.fsencode(name)[:_LONGEST_STEM].decode(sys.getfilesystemencoding(), "ignore")
 
 
 def _host() -> str:

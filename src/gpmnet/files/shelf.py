@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gpmnet.errors import InputError, ResumeWarning, one_line, quote
 from gpmnet.files.digest import digest, metadata
 from gpmnet.files.leftovers import clear_files, is_place
+from gpmnet.files.plain import read_plain
 from gpmnet.files.whole import whole_file
 
 if TYPE_CHECKING:
@@ -66,8 +67,10 @@ class Shelf:
             try:
                 there, content = _read(path)
             except (OSError, ValueError) as error:
-                _say(f"{quote(path, 200)} is damaged ({one_line(error)}): what it held is computed again")
-                path.unlink(missing_ok=True)
+                reason = getattr(error, "strerror", None) or one_line(error)
+                _say(f"{quote(path, 200)} is damaged ({reason}): what it held is computed again")
+                with suppress(OSError):  # a folder of that name
+                    path.unlink()
                 continue
             if there != key:
                 _say(
@@ -243,7 +246,7 @@ def _read(path: Path) -> tuple[str, Tensors]:
     from safetensors import SafetensorError
     from safetensors.torch import load
 
-    whole = path.read_bytes()
+    whole = read_plain(path)
     try:
         # Clones, since the tensors of a file lie in its bytes.
         content: Tensors = {name: value.clone() for name, value in load(whole).items()}

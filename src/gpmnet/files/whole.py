@@ -15,9 +15,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from gpmnet.errors import InputError, one_line, quote
 from gpmnet.files.leftovers import clear_files, clear_folders, discard, forget, is_place, new_place
+from gpmnet.files.plain import read_plain
+from gpmnet.json_data import as_table, as_texts
 
 READY = ".gpmnet-ready"
 _MOVES = "moves.json"
@@ -93,26 +96,48 @@ def cannot_write(out: Path, error: OSError) -> InputError:
 
 
 def settled(out: Path) -> None:
-    """Finish the replacement of a folder's files that was stopped after they were ready, if there is one."""
+    """Finish the replacement of a folder's files that was stopped after they were ready, if there is one.
+
+    The folder may come from somebody else: what is ready is a folder and no link to one, its names stay in it, and a file
+    is removed only if it is the very one that was there when the list was made, which nobody can list from afar.
+    """
     ready = out / READY
     if not ready.is_dir():
         return
     # It is made with this list in it: where that is gone, all was done but removing the folder.
-    listed = (ready / _MOVES).read_text(encoding="utf-8") if (ready / _MOVES).exists() else "{}"
-    moves = {"new": [], "gone": []} | json.loads(listed)
-    for name in moves["new"]:
-        if (ready / _plain(name)).exists():  # else it has its place already
+    listed: Any = {}
+    try:
+        if ready.is_symlink():
+            raise InputError("it is a link")
+        if os.path.lexists(ready / _MOVES):
+            listed = json.loads(read_plain(ready / _MOVES))
+        moves = as_table(listed, _MOVES)
+        new = [_plain(name) for name in as_texts(moves.get("new", []), "new")]
+        gone = [(_plain(name), mark) for name, mark in as_table(moves.get("gone", {}), "gone").items()]
+    except (InputError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{quote(ready, 200)} is not what a stopped run leaves ({one_line(error)}); remove it"
+        ) from error
+    for name in new:
+        if os.path.lexists(ready / name):  # else it has its place already
             os.replace(ready / name, out / name)
-    for name in moves["gone"]:
-        (out / _plain(name)).unlink(missing_ok=True)
+    for name, mark in gone:
+        if os.path.lexists(out / name) and _mark(out / name) == mark:
+            (out / name).unlink()
     shutil.rmtree(ready)
 
 
 def _plain(name: str) -> str:
     """Return a name that stays in its folder."""
-    if name != os.path.basename(name) or name in ("", ".", ".."):
-        raise InputError(f"{quote(READY)} names {quote(name)}, which is no file of its folder; remove it")
+    if name != os.path.basename(name) or name in ("", ".", "..", _MOVES) or "\0" in name:
+        raise InputError(f"{quote(name)} is no file of its folder")
     return name
+
+
+def _mark(path: Path) -> list[int]:
+    """Return what tells a file from any other that may take its place."""
+    status = path.lstat()
+    return [status.st_ino, status.st_size, status.st_mtime_ns]
 
 
 def _put(beside: Path, out: Path, files: tuple[str, ...], there: bool) -> None:
@@ -175,7 +200,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 def _one_after_the_other(beside: Path, out: Path, files: tuple[str, ...]) -> None:
     new = [name for name in files if (beside / name).exists()]
-    gone = [name for name in files if name not in new]
+    gone = {name: _mark(out / name) for name in files if name not in new and os.path.lexists(out / name)}
     (beside / _MOVES).write_text(json.dumps({"new": new, "gone": gone}), encoding="utf-8")
     _flush(beside)
     os.rename(beside, out / READY)

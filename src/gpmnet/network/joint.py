@@ -90,12 +90,17 @@ class JointFinding:
         group, rivals = (
             as_texts(said.get(name), f"the {name} of a joint finding") for name in ("group", "rivals")
         )
+        if not group:
+            raise InputError("a joint finding is about a group without members")
         return cls(variable, group, p, q, strength, rivals)
 
 
 def groups_from(data: Any) -> tuple[tuple[str, ...], ...]:
     """Return groups that came from JSON, or raise."""
-    return tuple(as_texts(group, "a group of near-copies") for group in as_list(data, "the groups"))
+    groups = tuple(as_texts(group, "a group of near-copies") for group in as_list(data, "the groups"))
+    if any(len(group) < 2 for group in groups):
+        raise InputError("a group of near-copies has fewer than two members")
+    return groups
 
 
 def check_groups(groups: Iterable[tuple[str, ...]], findings: Iterable[JointFinding]) -> None:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from gpmnet.checks import as_path
 from gpmnet.directed.directions import Directions
 from gpmnet.errors import InputError, one_line, quote
-from gpmnet.files import settled, whole_folder
+from gpmnet.files import read_plain, settled, whole_folder
 from gpmnet.json_data import as_count, as_list, as_number, as_table, as_texts
 from gpmnet.network.facts import Facts
 from gpmnet.network.joint import JointFinding, groups_from
@@ -51,11 +51,14 @@ _SINCE = {
     "n_rows": 7,
     **dict.fromkeys(RESAMPLED, 7),
 }  # the format that first had it
+_LARGEST = float(np.finfo(np.float64).max)
+_MOST = 1e100  # no strength is so large, and sums of what is allowed are numbers still
 _RANGES = {
-    **dict.fromkeys(("strength", "strength_low", "strength_high"), (0, np.inf)),
+    "omega": (-_LARGEST, _LARGEST),
+    **dict.fromkeys(("strength", "strength_low", "strength_high"), (0, _MOST)),
     **dict.fromkeys(("sign", "marginal"), (-1, 1)),
     **dict.fromkeys(("p_value", "q_value", *RESAMPLED), (0, 1)),
-    "n_rows": (0, np.inf),
+    "n_rows": (0, _MOST),
 }
 
 
@@ -118,8 +121,8 @@ def load_network(folder: str | Path) -> MarkovNetwork:
     folder = as_path(folder, "the folder of a network")
     try:
         settled(folder)
-        whole: Any = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
-        content = (folder / FILES[1]).read_bytes()
+        whole: Any = json.loads(read_plain(folder / FILES[0]).decode("utf-8"))
+        content = read_plain(folder / FILES[1])
         arrays: dict[str, NDArray[Any]] = load(content)
     except FileNotFoundError as error:
         raise InputError(
@@ -171,9 +174,9 @@ def _checked(whole: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MarkovNe
         if arrays[name].dtype != kind or arrays[name].ndim != 1:
             raise InputError(f"the array {name} is not a row of {np.dtype(kind)}")
     n_pairs, n_edges = as_count(whole.get("n_pairs"), "n_pairs"), as_count(whole.get("n_edges"), "n_edges")
-    arrays |= {name: np.full(n_pairs, np.nan) for name in old}
-    if any(len(arrays[name]) != n_pairs for name in _DTYPES):
+    if any(len(arrays[name]) != n_pairs for name in _DTYPES if name not in old):
         raise InputError(f"its arrays are not all of its {n_pairs} pairs")
+    arrays |= {name: np.full(n_pairs, np.nan) for name in old}
     pairs = _pairs(arrays, len(names))
     if int(pairs.is_edge.sum()) != n_edges:
         raise InputError("it does not have the number of edges it names")
@@ -223,7 +226,7 @@ def _pairs(arrays: dict[str, NDArray[Any]], d: int) -> Pairs:
     for name, (low, high) in _RANGES.items():
         known = arrays[name][~np.isnan(arrays[name])]
         if not ((known >= low).all() and (known <= high).all()):
-            raise InputError(f"the array {name} holds a value outside {low} to {high}")
+            raise InputError(f"the array {name} holds a value outside {low:g} to {high:g}")
     if (arrays["strength_low"] > arrays["strength_high"]).any():
         raise InputError("the interval of a strength ends before it begins")
     return Pairs(**{name: arrays[name] for name in _DTYPES})
