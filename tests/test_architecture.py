@@ -31,6 +31,7 @@ ORDER = [
     {"engines"},
     {"network"},
     {"parameters"},
+    {"planning"},
     {"fitting", "scoring"},
     {"estimator"},
     {"comparing"},

@@ -49,7 +49,7 @@ ALLOWED = {
     ("files/whole.py", "ctypes"): "renameat2 of Linux, which exchanges two folders",
     ("bench/methods.py", "importlib"): "whether an optional library is there",
     ("bench/runner.py", "importlib"): "versions of packages",
-    ("fitting.py", "importlib"): "versions of packages",
+    ("planning.py", "importlib"): "versions of packages",
     ("network/report/render.py", "importlib"): "our own templates",
 }
 CALLS = {"eval", "exec", "compile", "__import__", "breakpoint"}

@@ -18,7 +18,7 @@ from gpmnet.engines import ENGINES
 from gpmnet.engines.base import Engine
 from gpmnet.errors import CollinearWarning, GapWarning, InputError, quote
 from gpmnet.files import Shelf
-from gpmnet.fitting import Plan, fit_table
+from gpmnet.fitting import fit_table
 from gpmnet.memory import check_memory
 from gpmnet.network import MarkovNetwork, Origin
 from gpmnet.parallel import check_n_jobs, limited_threads
@@ -36,6 +36,7 @@ from gpmnet.parameters import (
     where_of,
 )
 from gpmnet.parts import Part, resolve
+from gpmnet.planning import Plan
 from gpmnet.progress import Progress, Spoken, silent
 from gpmnet.scoring import held_out_gain
 from gpmnet.selection import Cutoff
@@ -248,18 +249,16 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         check_callables(progress=progress, on_edges=on_edges)
         check_origin(origin)
         begun = time.perf_counter()
-        if isinstance(X, Table) and kinds:
-            raise InputError("kinds are decided when a Table is loaded; give them to load_table")
-        if isinstance(X, Table) and self.groups is not None:
-            raise InputError("groups are said when a Table is loaded; give them to load_table")
+        for name, is_given in (("kinds", bool(kinds)), ("groups", self.groups is not None)):
+            if is_given and isinstance(X, Table):
+                raise InputError(f"{name} are decided when a Table is loaded; give them to load_table")
         progress = progress or (Spoken() if self.verbose else silent)
         if not isinstance(X, Table):
             progress("read", 0, 1)
             with limited_threads(plan.n_jobs):
                 X = load_table(X, kinds=kinds, missing=self.missing, groups=self.groups)
             progress("read", 1, 1)
-        table: Table = X
-        shelf = shelf_of(resume)
+        table, shelf = X, shelf_of(resume)
         outcome = fit_table(
             plan, table, begun=begun, origin=origin, progress=progress, on_edges=on_edges, shelf=shelf
         )

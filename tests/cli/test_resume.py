@@ -207,7 +207,7 @@ def test_another_table_or_setting_starts_anew_and_says_so(
     elif change == "setting":
         more = ("--fdr", 0.1)
     else:
-        monkeypatch.setattr("gpmnet.fitting.__version__", "another")
+        monkeypatch.setattr("gpmnet.planning.__version__", "another")
     code, _, said = gpmnet("fit", small, "-o", out, "--resume", *more)
     assert code == 0
     assert said == (
