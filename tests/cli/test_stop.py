@@ -163,6 +163,30 @@ def test_memory_that_torch_is_refused_is_one_line(table, gpmnet, monkeypatch, tm
     assert said.startswith("gpmnet: the system refused 4503599627370496 bytes; take fewer columns or rows")
 
 
+def test_a_computation_that_breaks_down_is_one_line(table, gpmnet, monkeypatch, tmp_path):
+    from gpmnet.engines.local import LocalEngine
+    from gpmnet.errors import ComputationError
+
+    def fail(*_):
+        raise ComputationError("sums in single precision are wrong\nby far")
+
+    monkeypatch.setattr(LocalEngine, "fit", fail)
+    code, _, said = gpmnet("fit", table, "-o", tmp_path / "out")
+    assert (code, said) == (1, "gpmnet: sums in single precision are wrong by far\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_working_folder_that_is_gone_is_one_line(table, tmp_path):
+    (tmp_path / "gone").mkdir()
+    done = run(
+        "fit", table, "-o", tmp_path / "out", cwd=tmp_path / "gone", preexec_fn=(tmp_path / "gone").rmdir
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "gpmnet: the folder in which it was started is gone; enter another one\n",
+    )
+
+
 def test_of_two_fits_into_one_fresh_folder_one_wins_and_the_other_is_told(table, tmp_path):
     out = tmp_path / "out"
     first = started(SLEEP_IN.format(kind="LocalEngine", name="fit", then="raise"), "fit", table, "-o", out)

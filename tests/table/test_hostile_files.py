@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -116,6 +117,46 @@ def test_labels_that_look_like_whole_numbers_of_any_length():
     assert [int(label) for label in natural_order(some)] == sorted(map(int, some))
     frame = pd.DataFrame({"a": ["--4", "5", "x"] * 20, "b": [1.5, 2.5, 3.5] * 20})
     assert describe(frame)["a"].levels == ("--4", "5", "x")
+
+
+CODES = [1234567890123456700 + 10 * (at % 5) for at in range(60)]  # one and the same number as floats
+
+
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize("form", ["pandas", "object", "polars", "array", "csv", "parquet", "transposed"])
+def test_codes_of_so_many_digits_that_floats_merge_them_are_labels(tmp_path, form, gap):
+    codes = [None if gap and at == 7 else code for at, code in enumerate(CODES)]
+    frame = pd.DataFrame({"a": np.arange(60) ** 2, "code": pd.array(codes, dtype="Int64")})
+    found = frame
+    if form == "object":
+        found = frame.astype({"code": object})
+    elif form == "polars":
+        found = pl.from_pandas(frame)
+    elif form == "array":
+        found = frame.to_numpy(dtype=object if gap else np.int64)
+    elif form in ("csv", "transposed"):
+        found = tmp_path / "t.csv"
+        if form == "csv":
+            frame.to_csv(found, index=False)
+        else:
+            frame.T.to_csv(found)
+    elif form == "parquet":
+        found = tmp_path / "t.parquet"
+        frame.to_parquet(found)
+    schema = describe(found, transpose=form == "transposed") if form == "transposed" else describe(found)
+    column = list(schema)[1]
+    assert column.levels == tuple(map(str, sorted(set(CODES))))
+    assert column.notes == ("whole numbers too long to be told apart as numbers: kept as labels",)
+    assert column.n_missing == gap
+
+
+def test_moments_in_nanoseconds_stay_numbers(tmp_path):
+    moments = 1_700_000_000_000_000_000 + np.random.default_rng(0).integers(0, 10**4, 500)
+    assert len(np.unique(moments)) > len(np.unique(moments.astype(float))) > 20
+    frame = pd.DataFrame({"a": np.arange(500) ** 2, "at": moments})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for found in (frame, frame.to_numpy(), tmp_path / "t.csv"):
+        assert list(describe(found))[1].kind == "continuous"
 
 
 @pytest.mark.parametrize(

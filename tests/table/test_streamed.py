@@ -91,6 +91,17 @@ def test_a_streamed_table_is_the_same(tmp_path, on_disk, missing):
     same_encoding(held.encode(1), table.encode(1))
 
 
+def test_long_whole_numbers_of_a_streamed_table_are_labels(tmp_path, on_disk):
+    frame = everything().assign(code=lambda frame: 2**60 + np.arange(len(frame)) % 3)
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=120)
+    held = load_table(tmp_path / "t.parquet")
+    assert held.schema["code"].levels == (str(2**60), str(2**60 + 1), str(2**60 + 2))
+    on_disk()
+    table = load_table(tmp_path / "t.parquet")
+    assert is_on_disk(table.numbers)
+    same_table(held, table)
+
+
 def test_a_sample_is_what_would_be_taken_of_all_rows(on_disk):
     table = load_table(everything())
     n = table.n_rows
@@ -146,6 +157,8 @@ COLUMNS = {  # eight cells each, read three at a time
     "long": ["1", "9223372036854775808", "3", "4", "5", "6", "7", "8"],
     "long and negative": ["1", "9223372036854775808", "3", "-4", "5", "6", "7", "8"],
     "longer": ["1", "2", "3", "4", "5", "6", "7", "99999999999999999999999"],
+    "codes": [str(2**60 + at % 2) for at in range(8)],
+    "codes late, with gaps": ["1", "2", "", "1", "", str(-(2**60)), str(-(2**60) - 1), "2"],
     "date": ["2020-01-05", "2020-01-06", "2020-01-07", "", "2020-02-05", "2021-01-05", "2020-01-05", "x"],
     "grouped": ['"1,200"', "3", "4", "5", '"6,000"', "7", "8", "9"],
     "empty": [""] * 8,

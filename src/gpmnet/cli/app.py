@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +21,7 @@ from gpmnet.cli.fit import demo, fit
 from gpmnet.cli.options import AsJson, Reading, TablePath, reads_table
 from gpmnet.cli.report import report
 from gpmnet.cli.simulate import simulate
-from gpmnet.errors import InputError, MissingExtraError, one_line, quote
+from gpmnet.errors import ComputationError, InputError, MissingExtraError, one_line, quote
 
 _REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM}
 """What the system says of a full, read-only or forbidden disk: nothing that a traceback would explain."""
@@ -53,7 +54,10 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    try:
+        Path.cwd()
+    except FileNotFoundError:  # libraries behind torch end the process there, with a word of their own files
+        raise InputError("the folder in which it was started is gone; enter another one") from None
 
 
 @app.command()
@@ -90,6 +94,8 @@ def run() -> None:
         _end(str(error), 2)
     except MemoryError as error:
         _end(one_line(error) or "not enough memory", 1)
+    except ComputationError as error:
+        _end(one_line(error), 1)
     except OSError as error:
         if error.errno not in _REFUSALS:
             raise

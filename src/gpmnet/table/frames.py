@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, one_line, quote
 from gpmnet.table.assemble import AnyColumn, Dates, Text, Unusable, assemble, natural_order
-from gpmnet.table.parse import date_number
+from gpmnet.table.parse import date_number, may_be_codes
 from gpmnet.table.raw import Labelled, RawTable, check_shape, unique_names
 
 _DAY = 86_400.0
@@ -44,12 +44,17 @@ def from_frame(data: Any, na: frozenset[str] = frozenset(), warnings: Sequence[s
         frame = frame.collect()
     names, renamed = unique_names(given)
     check_shape(len(frame), len(names))
-    numeric = [at for at, dtype in enumerate(frame.schema.dtypes()) if dtype.is_numeric()]
-    columns: dict[int, AnyColumn] = {}
-    for at in sorted(set(range(len(names))) - set(numeric)):
-        columns[at] = column_of(frame[:, at], names[at])
-    numbers = _matrix(frame, numeric)
-    return assemble(names, numbers, np.array(numeric, dtype=np.intp), columns, na, (*warnings, *renamed))
+    kinds = frame.schema.dtypes()
+    number_at = np.array([at for at, kind in enumerate(kinds) if kind.is_numeric()], dtype=np.intp)
+    numbers = _matrix(frame, number_at.tolist())
+    whole = np.array([kinds[at].is_integer() for at in number_at], dtype=bool)
+    if whole.any():
+        long = [k for k in may_be_codes(numbers) if whole[k]]
+        if long:
+            numbers, number_at = np.delete(numbers, long, axis=1), np.delete(number_at, long)
+    others = sorted(set(range(len(names))) - set(number_at.tolist()))
+    columns: dict[int, AnyColumn] = {at: column_of(frame[:, at], names[at]) for at in others}
+    return assemble(names, numbers, number_at, columns, na, (*warnings, *renamed))
 
 
 def from_array(
@@ -79,6 +84,8 @@ def from_array(
     check_shape(*data.shape)
     if data.dtype.kind in "iuf":
         numbers = data if data.dtype in (np.float32, np.float64) else data.astype(np.float64)
+        if data.dtype.kind in "iu" and len(may_be_codes(numbers)):
+            return from_frame(pd.DataFrame(data, columns=pd.Index(unique, dtype=object)), na, warnings)
         return assemble(unique, numbers, np.arange(data.shape[1]), {}, na, warnings)
     if data.dtype.kind not in "bOU":
         raise InputError(f"an array of type {data.dtype} is not a table of numbers or text")
@@ -148,7 +155,7 @@ def as_floats(series: nw.Series[Any]) -> NDArray[np.float64]:
 
 
 def column_of(series: nw.Series[Any], name: str) -> AnyColumn:
-    """Return a column that is not numeric, as what it holds."""
+    """Return a column that is not numeric, or has long whole numbers, as what it holds."""
     dtype = series.dtype
     if isinstance(dtype, nw.Boolean) and not series.is_null().any():
         return _boolean(series.to_numpy())
@@ -189,7 +196,7 @@ def _objects(values: NDArray[np.object_], name: str) -> AnyColumn:
         return Labelled(truth, ("False", "True"), "boolean").used()
     convert: Callable[[Any], float] | None = None
     if types and all(issubclass(t, Real | Decimal) and not issubclass(t, bool) for t in types):
-        convert = float
+        convert = None if all(issubclass(t, Integral) for t in types) and _are_long(present) else float
     elif types and all(issubclass(t, date) for t in types):
         convert = _moment
     elif types and all(issubclass(t, timedelta) for t in types):
@@ -220,6 +227,14 @@ def _objects(values: NDArray[np.object_], name: str) -> AnyColumn:
     full = np.full(len(values), -1, dtype=np.int32)
     full[~gone] = codes
     return Text(full, tuple(uniques))
+
+
+def _are_long(present: NDArray[np.object_]) -> bool:
+    """Whether a few whole numbers are so long that they are read as their spellings are."""
+    try:
+        return len(may_be_codes(present.astype(np.float64)[:, None])) > 0
+    except OverflowError:  # no floats at all, which is said of the column
+        return False
 
 
 def _quiet(value: Any) -> Any:

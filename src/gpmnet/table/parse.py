@@ -17,6 +17,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpmnet.errors import quote
 
 MISSING_SPELLINGS = frozenset(
@@ -38,6 +41,7 @@ _WITH_COMMA = re.compile(
 _GAP = "[ '\N{RIGHT SINGLE QUOTATION MARK}\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}]"
 _GROUPED_BY_GAP = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(?:{_GAP}[0-9]{{3}})+(?![0-9])")
 _LEADING_ZERO = re.compile(r"0[0-9]+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _BOOLEANS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"}, {"off", "on"})
 _FALSE = {"no", "false", "n", "f", "off"}
 _CURRENCY = re.compile(r"^([+-]?)[$€£¥]\s*|(?<!\s)\s*[$€£¥]$")
@@ -56,6 +60,9 @@ _EPOCH = datetime(1970, 1, 1)
 
 FEW_NUMBERS = 20
 """Up to so many distinct ones numbers may be labels."""
+
+EXACT = 2**53
+"""Up to here every whole number is a float of its own; larger ones may be codes that only look like numbers."""
 
 Reading = Literal["number", "boolean", "date", "text"]
 
@@ -167,11 +174,47 @@ def _numbers(present: list[str], comma: bool) -> _Found | None:
     if any(grouping in s for s in cleaned):
         notes.append("thousands separators removed")
     values = [float(s.replace(grouping, "").replace(mark, ".")) for s in cleaned]
+    if _are_codes(cleaned, values):
+        return None
     notes += same_number(cleaned, values)
     shown: Literal["", "point", "comma"] = ""
     if with_point != with_comma:
         shown = "point" if with_point else "comma"
     return _Found("number", values, tuple(dict.fromkeys(notes)), shown)
+
+
+def _are_codes(spellings: Sequence[str], values: Sequence[float]) -> bool:
+    """Whether whole numbers are a few numbers only because they are too long to be told apart as such.
+
+    Of many numbers nothing is lost that matters: neighbors among moments in nanoseconds become ties.
+
+    >>> _are_codes(["9007199254740992", "9007199254740993"], [2.0**53, 2.0**53])
+    True
+    """
+    distinct = set(values)
+    if len(distinct) > FEW_NUMBERS or not any(abs(value) >= EXACT for value in distinct):
+        return False
+    return all(map(_WHOLE.fullmatch, spellings)) and len(distinct) < len(
+        {s.removeprefix("+") for s in spellings}
+    )
+
+
+def may_be_codes(numbers: NDArray[np.floating]) -> NDArray[np.intp]:
+    """Return which columns of whole numbers have so few and so long ones that their spellings have to be seen.
+
+    >>> may_be_codes(np.array([[1.0, 2.0**60, 2.0**60], [2.0, 2.0**60, np.nan]]))
+    array([1, 2])
+    """
+    if not numbers.size:
+        return np.empty(0, dtype=np.intp)
+    largest = np.fmax(np.fmax.reduce(numbers, axis=0), -np.fmin.reduce(numbers, axis=0))
+    long = np.flatnonzero(largest >= EXACT)
+    return np.array([at for at in long if _are_few(numbers[:, at])], dtype=np.intp)
+
+
+def _are_few(numbers: NDArray[np.floating]) -> bool:
+    distinct = (np.unique(some[~np.isnan(some)]) for some in (numbers[:1000], numbers))
+    return all(len(found) <= FEW_NUMBERS for found in distinct)
 
 
 def same_number(spellings: Sequence[str], values: Sequence[float]) -> list[str]:
@@ -249,6 +292,8 @@ def _text_notes(present: list[str]) -> tuple[str, ...]:
         listed = ", ".join(repr(s) for s in kept)
         notes.append(f"{listed} kept as a category (declare it missing with na={','.join(kept)})")
     numeric = [bool(_NUMBER.fullmatch(s)) for s in present]
+    if all(numeric) and _are_codes(present, [float(s) for s in present]):
+        notes.append("whole numbers too long to be told apart as numbers: kept as labels")
     if len(present) >= 10 and sum(numeric) >= 0.8 * len(present):
         odd = present[numeric.index(False)] if not all(numeric) else None
         if odd is not None:

@@ -15,6 +15,7 @@ from gpmnet.errors import InputError, MissingExtraError, one_line, quote, quote_
 from gpmnet.table import streamed
 from gpmnet.table.files import check_file
 from gpmnet.table.frames import from_array, from_frame
+from gpmnet.table.parse import EXACT
 from gpmnet.table.raw import RawTable
 from gpmnet.table.reading import Reading
 from gpmnet.table.text import check_separator, find_format, read_text
@@ -193,6 +194,11 @@ def _transposed(frame: Any, na: frozenset[str], remarks: tuple[str, ...]) -> Raw
     else:
         wide, names = frame.to_pandas(), frame.column(0).to_pylist()  # where gaps leave whole numbers whole
     cells = wide.iloc[:, 1:]
-    numeric = all(dtype.kind in "iuf" for dtype in cells.dtypes)
+    # Whole numbers that floats would not tell apart stay what they are.
+    long = any(
+        dtype.kind in "iu" and (cells.iloc[:, at].abs() >= EXACT).any()
+        for at, dtype in enumerate(cells.dtypes)
+    )
+    numeric = all(dtype.kind in "iuf" for dtype in cells.dtypes) and not long
     values = cells.to_numpy(dtype=np.float64 if numeric else object)
     return from_array(np.ascontiguousarray(values.T), names, na, remarks)

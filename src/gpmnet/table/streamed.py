@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from gpmnet.table.assemble import AnyColumn, Text, assemble
 from gpmnet.table.frames import as_floats, column_of
-from gpmnet.table.parse import FEW_NUMBERS
+from gpmnet.table.parse import EXACT, FEW_NUMBERS, may_be_codes
 from gpmnet.table.raw import Labelled, RawTable, check_shape, unique_names
-from gpmnet.table.space import column_space, release
+from gpmnet.table.space import column_space, release, side_by_side
 from gpmnet.table.text_body import (
     EMPTY_LAST,
     TextFormat,
@@ -58,16 +58,23 @@ def from_parquet(file: Any, kept: list[int], na: frozenset[str], warnings: tuple
     numeric = [k for k, at in enumerate(kept) if types[at].is_numeric()]
     single = {types[kept[k]] for k in range(len(kept))} == {nw.Float32()}  # as the whole matrix would be
     numbers = column_space(n, len(numeric), np.float32 if single else np.float64)
+    long: list[int] = []  # places of what has to be read as text
     for place, k in enumerate(numeric):
         start = 0
         for batch in file.iter_batches(_ROWS, columns=[fields[k].name], use_threads=False):
             numbers[start : start + len(batch), place] = _floats(batch)
             start += len(batch)
+        if types[kept[k]].is_integer() and len(may_be_codes(numbers[:, [place]])):
+            long.append(place)
         release(numbers)
+    number_at = np.delete(np.array(numeric, dtype=np.intp), long)
+    if long:
+        kept_places = [place for place in range(len(numeric)) if place not in long]
+        numbers = side_by_side((numbers[:, p] for p in kept_places), n, len(kept_places), numbers.dtype)
     columns: dict[int, AnyColumn] = {
-        k: _other(file, fields[k], names[k]) for k in range(len(kept)) if k not in set(numeric)
+        k: _other(file, fields[k], names[k]) for k in range(len(kept)) if k not in set(number_at.tolist())
     }
-    return assemble(names, numbers, np.array(numeric, dtype=np.intp), columns, na, (*warnings, *renamed))
+    return assemble(names, numbers, number_at, columns, na, (*warnings, *renamed))
 
 
 def _floats(batch: Any) -> NDArray[np.floating]:
@@ -85,18 +92,22 @@ def _other(file: Any, field: Any, name: str) -> AnyColumn:
     """Return a column that is not numeric."""
     import pyarrow as pa
 
-    if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+    if (
+        pa.types.is_string(field.type)
+        or pa.types.is_large_string(field.type)
+        or pa.types.is_integer(field.type)
+    ):
         return _text(file, field.name)
     return column_of(nw.from_native(file.read(columns=[field.name], use_threads=False))[field.name], name)
 
 
 def _text(file: Any, name: str) -> Text:
-    """Return a column of text by its distinct spellings, in the order in which they first come."""
+    """Return a column of text, or of whole numbers, by its distinct spellings, in the order in which they first come."""
     places: dict[str, int] = {}
     parts = [np.empty(0, dtype=np.int32)]
     for batch in file.iter_batches(_ROWS, columns=[name], use_threads=False):
         coded = batch.column(0).dictionary_encode()
-        lookup = [places.setdefault(text.strip(), len(places)) for text in coded.dictionary.to_pylist()]
+        lookup = [places.setdefault(str(text).strip(), len(places)) for text in coded.dictionary.to_pylist()]
         codes = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)
         parts.append(np.array([*lookup, -1], dtype=np.int32)[codes])
     return Text(np.concatenate(parts), tuple(places))
@@ -112,16 +123,16 @@ def from_text(path: Path, form: TextFormat, na: frozenset[str]) -> RawTable:
     """Return the raw form of a text table."""
     with long_fields():
         seen = _Seen.of(path, form)
-        zeros = leading_zeros(path, form, seen.whole())
-        form = replace(form, as_text=form.as_text | seen.texts() | zeros)
-        few = [at for at in seen.few() if at not in zeros]
+        codes = leading_zeros(path, form, seen.whole()) | seen.long()
+        form = replace(form, as_text=form.as_text | seen.texts() | codes)
+        few = [at for at in seen.few() if at not in codes]
         notes = same_numbers(path, form, few)
         width, remarks = form.width, form.remarks
         if not form.names[-1] and width > 2 and seen.is_empty[-1]:
             width, remarks = width - 1, (*remarks, EMPTY_LAST)
         names, renamed = unique_names(form.names[:width])
         check_shape(seen.n_rows, width)
-        number_at = np.array([at for at in seen.numbers() if at < width and at not in zeros], dtype=np.intp)
+        number_at = np.array([at for at in seen.numbers() if at < width and at not in codes], dtype=np.intp)
         numbers, columns = _filled(path, form, seen.n_rows, number_at, width)
     raw = assemble(names, numbers, number_at, columns, na, (*remarks, *renamed))
     ignored = raw.ignored | {0: "row names"} if form.row_names else raw.ignored
@@ -200,6 +211,10 @@ class _Seen:
     def whole(self) -> list[int]:
         """Return those that are whole numbers."""
         return [at for at in self.numbers() if self.is_integral[at]]
+
+    def long(self) -> set[int]:
+        """Return those of a few whole numbers that are so long that their spellings have to be seen."""
+        return {at for at in self.whole() if any(abs(v) >= EXACT for v in self.distinct.get(at, ()))}
 
     def few(self) -> list[int]:
         """Return those that are a few numbers, not all of them written as whole ones."""

@@ -16,7 +16,7 @@ import pandas as pd
 
 from gpmnet.errors import InputError, quote
 from gpmnet.table.files import find_encoding, open_text
-from gpmnet.table.parse import parse_spellings, shows_decimal_comma
+from gpmnet.table.parse import may_be_codes, parse_spellings, shows_decimal_comma
 from gpmnet.table.reading import Reading
 from gpmnet.table.text_body import (
     EMPTY_LAST,
@@ -24,6 +24,7 @@ from gpmnet.table.text_body import (
     SPACES,
     TextFormat,
     few_numbers,
+    has_long_numbers,
     is_whole,
     leading_zeros,
     long_fields,
@@ -52,12 +53,14 @@ def read_text(path: Path, form: TextFormat, options: Reading) -> TextTable:
     """Read a text table; variables in rows are left in rows, with their names in the first column."""
     with long_fields():
         frame = read_body(path, form)
-        zeros = leading_zeros(path, form, _whole_columns(frame))
-        numeric = all(dtype.kind in "iuf" for dtype in frame.dtypes.iloc[1:]) and not zeros
+        whole = _whole_columns(frame)
+        long = _long_columns(frame, whole) if whole and has_long_numbers(path, form) else set()
+        codes = leading_zeros(path, form, whole) | long
+        numeric = all(dtype.kind in "iuf" for dtype in frame.dtypes.iloc[1:]) and not codes
         if options.transpose and not numeric:
-            zeros = set(range(form.width))  # every column of the file holds a value of each variable
-        if zeros:
-            frame = read_body(path, replace(form, as_text=form.as_text | zeros))
+            codes = set(range(form.width))  # every column of the file holds a value of each variable
+        if codes:
+            frame = read_body(path, replace(form, as_text=form.as_text | codes))
         notes = {} if options.transpose else same_numbers(path, form, _few_numbers(frame))
     remarks = form.remarks
     if not form.names[-1] and frame.shape[1] > 2 and frame.iloc[:, -1].isna().all():
@@ -268,6 +271,12 @@ def _few_numbers(frame: pd.DataFrame) -> list[int]:
     start = np.sort(frame.iloc[:1000, floats].to_numpy(), axis=0)
     likely = np.count_nonzero(np.diff(start, axis=0) > 0, axis=0) < most
     return [at for at, may in zip(floats, likely, strict=True) if may and frame.iloc[:, at].nunique() <= most]
+
+
+def _long_columns(frame: pd.DataFrame, whole: list[int]) -> set[int]:
+    """Return those of the columns of whole numbers that may be codes of many digits."""
+    found = may_be_codes(frame.iloc[:, whole].to_numpy(dtype=np.float64))
+    return {whole[k] for k in found}
 
 
 def _whole_columns(frame: pd.DataFrame) -> list[int]:

@@ -28,6 +28,7 @@ LEADING_ZERO = re.compile(r"\s*0[0-9]+\s*")
 EMPTY_LAST = "every line ends with a separator; the empty last column was left out"
 # The same anywhere in a file; begins with a literal because that is ten times as fast to look for.
 _LEADING_ZERO_WITHIN = re.compile(r"0[0-9](?<=[^0-9A-Za-z.+-]0[0-9])")
+_LONG_WITHIN = re.compile(r"[1-9][0-9]{15}(?<=[^0-9.][0-9]{16})")
 _TRAILING_ZERO_WITHIN = re.compile(r"[.0-9]0(?![0-9])")
 _FIELD_LIMIT = 1 << 24
 # From pandas 3 on the default reads every number to the last bit, and naming the precision is deprecated.
@@ -155,6 +156,11 @@ def leading_zeros(path: Path, form: TextFormat, whole: Sequence[int]) -> set[int
     return found
 
 
+def has_long_numbers(path: Path, form: TextFormat) -> bool:
+    """Whether a text may hold whole numbers of so many digits that they are not told apart as numbers."""
+    return _holds(path, form.encoding, _LONG_WITHIN)
+
+
 def few_numbers(n_rows: int) -> int:
     """Return up to how many distinct numbers of so many rows may be labels, whose spellings matter."""
     return min(FEW_NUMBERS, n_rows // 3)
@@ -180,11 +186,11 @@ def is_whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _holds(path: Path, encoding: str, pattern: re.Pattern[str]) -> bool:
-    """Whether something stands anywhere in the file, which is quick to rule out; it may be three characters long."""
+    """Whether something stands anywhere in the file, which is quick to rule out; it may be 17 characters long."""
     end = "\n"
     with open_text(path, encoding) as file:
         while chunk := file.read(1 << 20):
             if pattern.search(end + chunk):
                 return True
-            end = chunk[-2:]
+            end = chunk[-16:]
     return False
