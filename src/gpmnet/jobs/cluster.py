@@ -123,6 +123,8 @@ class Connection:
                     coming.add(again)
                     continue
                 yield number, answer
+        except KilledWorker as error:  # of those that were to get what is given
+            failed = error
         except (CancelledError, OSError, TimeoutError) as error:
             raise _LostError(str(error) or type(error).__name__) from error
         if isinstance(failed, KilledWorker):
