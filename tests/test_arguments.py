@@ -10,6 +10,7 @@ import torch
 from gpmnet import GPM, fit
 from gpmnet.errors import InputError
 from gpmnet.parallel import MOST_THREADS, all_threads, check_n_jobs, limited_threads
+from gpmnet.parameters import where_of
 
 
 @pytest.mark.parametrize("given", [10**9, 10**30, np.int64(10**9)])
@@ -18,6 +19,12 @@ def test_more_threads_than_any_machine_has_are_not_started(given):
     assert 1 <= jobs <= max(MOST_THREADS, os.cpu_count())
     with limited_threads(jobs), all_threads():  # where OpenMP would end the process
         assert torch.ones(1000, 1000).sum() == 1e6
+
+
+def test_more_processes_than_any_machine_has_are_not_started():
+    assert 2 <= where_of(10**9, None).workers <= max(16, os.cpu_count())
+    assert where_of(10**9, "tcp://127.0.0.1:9").workers == 10**9  # to wait for: they may be anywhere
+    assert where_of(-1, None).workers == -1
 
 
 @pytest.mark.parametrize(

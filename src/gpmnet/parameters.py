@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from numbers import Real
 from pathlib import Path
@@ -17,6 +18,8 @@ from gpmnet.jobs import Where
 from gpmnet.network import Origin
 
 MOST_PAIRS = 100_000
+MOST_PROCESSES = 16
+"""Where there are fewer processors than that, no more processes are started."""
 
 
 def share(name: str, value: Any) -> float:
@@ -78,7 +81,9 @@ def where_of(workers: Any, cluster: Any) -> Where:
             )
         if workers == -1 and cluster is not None:
             raise InputError("workers is the number of a cluster's workers to wait for, which cannot be -1")
-        workers = int(workers)
+        # Of this machine no more than it has a use for: each takes memory of its own, and nothing depends on their number.
+        most = max(MOST_PROCESSES, os.cpu_count() or 1) if cluster is None else workers
+        workers = int(min(workers, most))
     if cluster is not None and not (isinstance(cluster, str) and "://" in cluster):
         raise InputError(
             f"cluster must be the address of a Dask scheduler, as in 'tcp://127.0.0.1:8786'; got {quote(cluster)}"

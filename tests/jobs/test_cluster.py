@@ -113,6 +113,15 @@ def test_a_killed_client_goes_on_from_what_is_kept(cluster, tmp_path, until):
     assert same(found, expected(tmp_path, count))
 
 
+@pytest.mark.parametrize("address", ["file:///etc", "tcp://", "tcp://127.0.0.1:x", "tls://127.0.0.1:9"])
+def test_what_is_no_address_is_one_line_to_the_end_of_the_program(tmp_path, address):
+    code = "import sys; from gpmnet.jobs.cluster import Caller; Caller(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", code, address], capture_output=True, text=True, timeout=60)
+    lines = done.stderr.splitlines()
+    assert f"no Dask scheduler with workers answers at '{address}'" in lines[-1]
+    assert done.stderr.count("Traceback") == 1  # that of the error itself: nothing comes after it
+
+
 def test_no_cluster_is_one_line(monkeypatch, tmp_path):
     monkeypatch.setattr(gpmnet_cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(

@@ -7,6 +7,7 @@ the last worker that held them, and with the scheduler. What has come back has c
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import math
 import threading
@@ -271,19 +272,29 @@ def _quiet() -> Iterator[None]:
 
 def _connected(address: str, first: bool, workers: int | None) -> Any:
     """Return a client of a cluster that has workers; raise for good the first time, as `_LostError` later."""
+    try:
+        return _client(address, (workers or 1) if first else 1)
+    # An address may be no address, or ask for a library or a certificate that is not there.
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, ImportError) as error:
+        said = one_line(error)
+    # Only the traceback had hold of a client that failed while it was made, and that is gone. It is ended here: at the
+    # end of the program it would wait for a loop that is no more, and say so in many lines.
+    gc.collect()
+    if not first:
+        raise _LostError(said)
+    raise InputError(
+        f"no Dask scheduler with workers answers at {quote(address)} ({said}); "
+        "start one with: dask scheduler, and: dask worker ADDRESS --nthreads 1"
+    )
+
+
+def _client(address: str, workers: int) -> Any:
     from distributed import Client
 
-    client = None
+    client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     try:
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        client.wait_for_workers((workers or 1) if first else 1, timeout=CONNECT_SECONDS)
-    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        if client is not None:
-            client.close(timeout=1)
-        if not first:
-            raise _LostError(str(error)) from error
-        raise InputError(
-            f"no Dask scheduler with workers answers at {quote(address)} ({one_line(error)}); "
-            "start one with: dask scheduler, and: dask worker ADDRESS --nthreads 1"
-        ) from error
+        client.wait_for_workers(workers, timeout=CONNECT_SECONDS)
+    except BaseException:
+        client.close(timeout=1)
+        raise
     return client
