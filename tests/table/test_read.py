@@ -1,6 +1,7 @@
 import gzip
 import io
 import os
+import re
 import zipfile
 
 import numpy as np
@@ -143,6 +144,33 @@ def test_excel_that_starts_further_down_and_has_sheets(tmp_path):
     assert describe(tmp_path / "t.xlsx", sheet=1).columns == schema.columns
     with pytest.raises(InputError, match="has no sheet '2'"):
         describe(tmp_path / "t.xlsx", sheet=2)
+
+
+@pytest.mark.parametrize(
+    "text", [ROWS.partition("\n")[2], "0,1,2\n" + ROWS, CSV, "a,b\n" + "x,y\nz,y\nx,w\n" * 9]
+)
+@pytest.mark.parametrize("header", [None, True, False])
+def test_excel_has_a_header_where_a_text_has_one(tmp_path, write, text, header):
+    path = write("t.csv", text)
+    cells = [line.split(",") for line in text.splitlines()]
+    numbers = [
+        [pd.to_numeric(cell) if re.fullmatch("[0-9.]+", cell) else cell for cell in row] for row in cells
+    ]
+    pd.DataFrame(numbers, dtype=object).to_excel(tmp_path / "t.xlsx", index=False, header=False)
+    one, other = (describe(file, header=header) for file in (path, tmp_path / "t.xlsx"))
+    assert one.names == other.names
+    assert one.n_rows == other.n_rows
+    assert one.warnings == other.warnings
+
+
+def test_an_empty_sheet_is_named_with_the_others(tmp_path):
+    frame = pd.DataFrame({"x": np.arange(30) / 7, "c": list("abc") * 10})
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        pd.DataFrame().to_excel(book, sheet_name="none", index=False)
+        frame.to_excel(book, sheet_name="data", index=False)
+    with pytest.raises(InputError, match=r"is empty in sheet 'none'; other sheets are 'data'$"):
+        describe(tmp_path / "t.xlsx")
+    assert describe(tmp_path / "t.xlsx", sheet="data").n_rows == 30
 
 
 def test_sheets_are_for_excel_only(write):

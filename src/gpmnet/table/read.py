@@ -18,7 +18,7 @@ from gpmnet.table.frames import from_array, from_frame
 from gpmnet.table.parse import EXACT
 from gpmnet.table.raw import RawTable
 from gpmnet.table.reading import Reading
-from gpmnet.table.text import check_separator, find_format, read_text
+from gpmnet.table.text import SAMPLE_LINES, check_separator, find_format, find_names, read_text
 
 _NUMBER_BYTES, _CELL_BYTES = 8, 64
 _PLACE = re.compile(rb"""\br=["']([A-Z]{0,7})([0-9]{1,10})["']""")
@@ -117,19 +117,27 @@ def _read_excel(path: Path, reading: Reading) -> tuple[pd.DataFrame, tuple[str, 
     except Exception as error:  # whatever the parsers of zip and XML raise on a damaged file
         raise InputError(f"{quote(path)} is not a readable Excel file: {one_line(error)}") from error
     others = tuple(name for name in sheets if name != chosen)
-    remarks: tuple[str, ...] = ()
+    remarks: list[str] = []
     if others and sheet is None:
-        remarks = (f"sheet {quote(chosen)} was read; there are others: {quote_all(others)}",)
+        remarks.append(f"sheet {quote(chosen)} was read; there are others: {quote_all(others)}")
     cells = cells.dropna(axis=0, how="all").dropna(axis=1, how="all").reset_index(drop=True)
     if cells.empty:
-        raise InputError(f"{quote(path)} is empty")
-    if reading.header is False:
-        cells.columns = pd.Index([f"x{i + 1}" for i in range(cells.shape[1])])
-        return cells, remarks
-    names = [None if pd.isna(name) else name for name in cells.iloc[0]]
+        where = f"; other sheets are {quote_all(others)}" if others else ""
+        raise InputError(f"{quote(path)} is empty{f' in sheet {quote(chosen)}' if others else ''}{where}")
+    return _named(cells, reading, remarks), tuple(remarks)
+
+
+def _named(cells: pd.DataFrame, reading: Reading, remarks: list[str]) -> pd.DataFrame:
+    """Return the cells of a sheet with the names of its columns, which are in its first row or not, as in a text."""
+    start = cells.iloc[:SAMPLE_LINES]
+    spelled = [["" if pd.isna(cell) else str(cell) for cell in row] for row in start.itertuples(index=False)]
+    names, in_table = find_names(spelled, [], "", reading, remarks)
+    if not in_table:
+        cells.columns = pd.Index(names)
+        return cells
     body = cells.iloc[1:].reset_index(drop=True)
-    body.columns = pd.Index(names, dtype=object)
-    return body, remarks
+    body.columns = pd.Index([None if pd.isna(name) else name for name in cells.iloc[0]], dtype=object)
+    return body
 
 
 def _check_zip(path: Path, reading: Reading) -> None:

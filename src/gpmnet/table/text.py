@@ -34,7 +34,7 @@ from gpmnet.table.text_body import (
 )
 
 _SEPARATORS = ("\t", ";", "|", ",")
-_SAMPLE_LINES, _SAMPLE_CHARACTERS = 200, 1 << 18
+SAMPLE_LINES, _SAMPLE_CHARACTERS = 200, 1 << 18
 _WITH_COMMA_INSIDE = re.compile(r"[+-]?[0-9.]*,[0-9.,]+")
 _COUNTING_CELLS = 4
 
@@ -95,7 +95,7 @@ def _find_format(path: Path, suffix: str, options: Reading) -> TextFormat:
     if not numbered:
         raise InputError(f"{quote(path)} is empty")
     rows = [row for _, row in numbered]
-    names, in_table = _find_names(rows, comments, separator, options, remarks)
+    names, in_table = find_names(rows, comments, separator, options, remarks)
     body = rows[1:] if in_table else rows
     row_names = False
     if len(names) > 1 and body and all(len(row) == len(names) + 1 for row in body):
@@ -114,7 +114,7 @@ def _find_format(path: Path, suffix: str, options: Reading) -> TextFormat:
     )
 
 
-def _find_names(
+def find_names(
     rows: list[list[str]], comments: list[str], separator: str, options: Reading, remarks: list[str]
 ) -> tuple[list[str], bool]:
     """Return the names of the columns, and whether the first row holds them; add remarks on the choice."""
@@ -181,7 +181,7 @@ def _sample(path: Path, encoding: str, options: Reading) -> tuple[list[str], int
                 continue
             lines.append(line)
             size += len(line)
-            if len(lines) >= _SAMPLE_LINES or (size >= _SAMPLE_CHARACTERS and len(lines) >= 3):
+            if len(lines) >= SAMPLE_LINES or (size >= _SAMPLE_CHARACTERS and len(lines) >= 3):
                 break
     return comments, before, lines
 
