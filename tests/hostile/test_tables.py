@@ -209,6 +209,19 @@ def test_a_header_of_numbers(fit, write, gpmnet, tmp_path):
     )
 
 
+@pytest.mark.parametrize("years", [("2001", "2002", "2003"), ("1990", "2005", "2020"), ("1", "2", "3")])
+def test_years_behind_a_word_are_names(fit, years):
+    counts = np.random.default_rng(6).integers(100, 3000, (70, 3))
+    frame = pd.DataFrame(counts, columns=list(years))
+    frame.insert(0, "country", [f"c{k % 7}" for k in range(70)])
+    assert fit(frame)[1].names == ("country", *years)
+    spans = pd.DataFrame(np.sort(counts % 120 + 1900, axis=1)).drop_duplicates()
+    spans = spans[(np.diff(spans, axis=1) > 0).all(axis=1)].astype(str)
+    spans.insert(0, "c", [f"c{k % 7}" for k in range(len(spans))])  # rows of years that rise are no names
+    spans.columns = spans.iloc[0]
+    assert fit(spans.iloc[1:])[1].names == ("x1", "x2", "x3", "x4")
+
+
 def test_row_numbers_are_left_out_or_named(fit):
     order = np.random.default_rng(7).permutation(N)
     frame = pd.DataFrame({"rownames": order + 1, "a": draws(N), "b": draws(N, seed=1)})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,7 @@ _SEPARATORS = ("\t", ";", "|", ",")
 SAMPLE_LINES, _SAMPLE_CHARACTERS = 200, 1 << 18
 _WITH_COMMA_INSIDE = re.compile(r"[+-]?[0-9.]*,[0-9.,]+")
 _COUNTING_CELLS = 4
+_COUNTING_BEHIND = 3  # the same behind words
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +230,8 @@ def _has_header(rows: list[list[str]]) -> bool:
 
     It does if it is one field short, or if its first cell is empty above what looks like row names. Else it
     does not if some cell of it is a number on top of a column of numbers, unless a text cell stands on top
-    of a column of numbers, or its cells count (0, 1, 2, ... or 2019, 2020, ...) in a way that no row of values would.
+    of a column of numbers, or its cells count (0, 1, 2, ... or 2019, 2020, ...) in a way that no row of values would; behind
+    a few words (country, 2001, 2005, ...) years that rise are enough.
     """
     first, body = [cell.strip() for cell in rows[0]], rows[1:]
     if not body or (len(first) > 1 and all(len(row) == len(first) + 1 for row in body)):
@@ -238,6 +241,8 @@ def _has_header(rows: list[list[str]]) -> bool:
         return True
     if _counts(first):
         return len(first) >= _COUNTING_CELLS or not all(any(map(str.isdecimal, below)) for below in columns)
+    if _names_and_years(first) and not any(first[0] in below for below in columns[:1]):
+        return not any(_names_and_years([cell.strip() for cell in row]) for row in body)
     evidence = False
     for cell, below in zip(first, columns, strict=True):
         if parse_spellings(below).reading != "number" or not any(below):
@@ -253,6 +258,16 @@ def _has_header(rows: list[list[str]]) -> bool:
 def _counts(cells: Sequence[str]) -> bool:
     start = int(cells[0]) if re.fullmatch("[0-9]{1,9}", cells[0]) else -1
     return start >= 0 and list(cells) == [str(start + i) for i in range(len(cells))]
+
+
+def _names_and_years(cells: Sequence[str]) -> bool:
+    """Whether cells are words and then whole numbers, three at least, that count or are years that rise."""
+    words = next((at for at, cell in enumerate(cells) if cell.isdecimal()), len(cells))
+    rest = cells[words:]
+    if not words or len(rest) < _COUNTING_BEHIND or not all(cells[:words]):
+        return False
+    years = all(re.fullmatch("1[5-9][0-9]{2}|2[01][0-9]{2}", cell) for cell in rest)
+    return _counts(rest) or (years and all(a < b for a, b in pairwise(rest)))
 
 
 def _names_in_comment(comments: list[str], separator: str, width: int) -> list[str]:
