@@ -127,6 +127,7 @@ def joined() -> Iterator[Team]:
     before = _now.set(Team(distributed.get_rank(), distributed.get_world_size()))
     try:
         yield team()
+        distributed.barrier()  # none leaves while another still hears of what it sent
     finally:
         _now.reset(before)
         distributed.destroy_process_group()
