@@ -213,9 +213,10 @@ class _Fit:
         dense = density_note(problem.d, found.strength[chosen.is_edge], cutoff.min_strength)
         relations = relation_note(table.names, determined)
         alike = tuple(note for note in (hidden, relations) if note)
+        untested = rarely_together(table)
         said_first = (
             *self.said,
-            *gap_notes(table),
+            *gap_notes(table, untested),
             *thin_note(table, found.first, found.second, found.n_rows),
             *skipped,
             *_few_rows(table.n_rows),
@@ -235,7 +236,7 @@ class _Fit:
             seconds["stability"] = round(timings["stability"], 3)
             network = replace(network, facts=replace(network.facts, seconds=seconds))
         n_iter = max(found.n_iter, described.n_iter)
-        told = cautions, "; ".join(alike), rarely_together(table)
+        told = cautions, "; ".join(alike), untested
         return Outcome(network, omega, found.learned, timings, n_iter, *told)
 
 

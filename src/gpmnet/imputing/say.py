@@ -47,8 +47,11 @@ def rarely_together(table: Table) -> str:
     )
 
 
-def gap_notes(table: Table) -> tuple[str, ...]:
-    """Return what a reader should know of the gaps of a table and of what was done about them."""
+def gap_notes(table: Table, rare: str) -> tuple[str, ...]:
+    """Return what a reader should know of the gaps of a table and of what was done about them.
+
+    `rare` is what `rarely_together` says.
+    """
     filling = table.filling
     if filling is None or not table.has_gaps:
         return ()
@@ -69,7 +72,6 @@ def gap_notes(table: Table) -> tuple[str, ...]:
             f"{filling.n_draws} complete draws were fitted and their answers pooled; a test uses the rows that have both "
             "variables, n_rows of an edge"
         )
-    rare = rarely_together(table)
     return (f"{said}; {done}", *([rare] if rare else []))
 
 
