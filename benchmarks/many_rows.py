@@ -1,9 +1,10 @@
 """More rows than memory: seconds, peak memory and rows a second of a fit, beside pyarrow's bare read of the same file.
 
-    python benchmarks/many_rows.py FOLDER --rows 10000000 --columns 50 --engine local
+    python benchmarks/many_rows.py FOLDER --rows 10000000 --columns 50 --engine local [--dask 2]
 
 The file is made once (40 of 50 columns are numbers, five are counts, five are text). pyarrow and the fit run in processes of
-their own. With `--write MACHINE` the rows go to docs/results/many_rows.csv.
+their own. With `--dask N` nothing is fitted: columns are sorted by N workers of a Dask cluster that is started for it, and
+seconds and memory are those of the client. With `--write MACHINE` the rows go to docs/results/many_rows.csv.
 """
 
 import argparse
@@ -99,6 +100,22 @@ def fit(path: str, engine: str, most_rows: int, jobs: int, memory: str | None) -
     tell(f"load, fit ({engine})", table.n_rows, len(table.names), began, **about, edges=net.n_edges)
 
 
+def load(path: str, most_rows: int, workers: int) -> None:
+    from distributed import LocalCluster
+
+    from gpmnet.jobs import Where
+    from gpmnet.table import load_table
+    from gpmnet.table.spread import spread_over
+
+    with LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster:
+        began = time.perf_counter(), time.process_time()
+        with spread_over(Where(workers, cluster.scheduler_address)):
+            table = load_table(path, max_gb=1e4)
+        encoded = table.encode(0, most_rows)
+        about = {"rows_looked_at": encoded.n_rows, "threads": 1}
+        tell(f"load and encode, {workers} Dask workers", table.n_rows, len(table.names), began, **about)
+
+
 def write(rows: list[dict[str, object]], machine: str) -> None:
     """Put rows in place of those of the same steps with as many threads."""
     new = pd.DataFrame(rows).assign(machine=machine)
@@ -118,6 +135,7 @@ def main() -> None:
     parser.add_argument("--engine", default="local")
     parser.add_argument("--most-rows", type=int, default=50_000)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--dask", type=int, metavar="N", help="load only, with so many workers")
     parser.add_argument("--memory", help="budget of the fit, such as 4GB")
     parser.add_argument("--write", metavar="MACHINE", help="put the rows into docs/results/many_rows.csv")
     given = parser.parse_args()
@@ -127,10 +145,9 @@ def main() -> None:
         make(path, given.rows, given.columns)
     asked = (str(path), given.engine, given.most_rows, given.jobs, given.memory)
     rows = []
-    for function, arguments in (("bare", (str(path),)), ("fit", asked)):
-        code = (
-            f"import runpy; runpy.run_path({str(Path(__file__).resolve())!r})[{function!r}](*{arguments!r})"
-        )
+    second = ("load", (str(path), given.most_rows, given.dask)) if given.dask else ("fit", asked)
+    for function, arguments in (("bare", (str(path),)), second):
+        code = f"import runpy\nif __name__ == '__main__': runpy.run_path({str(Path(__file__).resolve())!r})[{function!r}](*{arguments!r})"
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as running:
             for line in running.stdout:
                 print(line, end="", flush=True)

@@ -41,6 +41,7 @@ from gpmnet.progress import Progress, Spoken, silent
 from gpmnet.scoring import held_out_gain
 from gpmnet.selection import Cutoff
 from gpmnet.table import MISSING, MissingPolicy, Table, load_table
+from gpmnet.table.spread import spread_over
 
 _PAIRS = ("forbid", "require", "arrows")
 _PLACES = ("workers", "cluster", "verbose")
@@ -255,19 +256,19 @@ class GPM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         progress = progress or (Spoken() if self.verbose else silent)
         if not isinstance(X, Table):
             progress("read", 0, 1)
-            with limited_threads(plan.n_jobs):
+            with limited_threads(plan.n_jobs), spread_over(plan.where):
                 X = load_table(X, kinds=kinds, missing=self.missing, groups=self.groups)
             progress("read", 1, 1)
-        table, shelf = X, shelf_of(resume)
+        shelf = shelf_of(resume)
         outcome = fit_table(
-            plan, table, begun=begun, origin=origin, progress=progress, on_edges=on_edges, shelf=shelf
+            plan, X, begun=begun, origin=origin, progress=progress, on_edges=on_edges, shelf=shelf
         )
         # Only now: a fit that fails leaves what the one before has learned.
         self._store(
             outcome.learned,
             network_=outcome.network,
             omega_=outcome.omega,
-            table_=table,
+            table_=X,
             timings_=outcome.timings,
             n_iter_=outcome.n_iter,
             converged_=not outcome.cautions,

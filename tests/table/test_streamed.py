@@ -13,7 +13,7 @@ import pytest
 
 from gpmnet import GPM
 from gpmnet.errors import InputError
-from gpmnet.table import facts, load_table, space, streamed
+from gpmnet.table import column_file, facts, load_table, space, streamed
 from gpmnet.table.load import load_raw
 from gpmnet.table.space import is_on_disk
 
@@ -27,7 +27,8 @@ def on_disk(monkeypatch):
         monkeypatch.setattr(space, "CELLS", 1000)
         monkeypatch.setattr(facts, "LONG_ROWS", 0)
         monkeypatch.setattr(streamed, "STREAMED_BYTES", 0)
-        monkeypatch.setattr(streamed, "_ROWS", 97)
+        for module in (column_file, streamed):
+            monkeypatch.setattr(module, "ROWS", 97)
         monkeypatch.setattr(streamed, "_CELLS", 0)
         monkeypatch.setattr(streamed, "_LEAST_ROWS", rows)
 

@@ -198,10 +198,11 @@ def _load(path: Path, settings: dict[str, Any], reading: Reading, groups: str | 
     from gpmnet.estimator import GPM
     from gpmnet.parallel import check_n_jobs, limited_threads
     from gpmnet.table import load_table
+    from gpmnet.table.spread import spread_over
 
     how = reading.arguments()
-    GPM().set_params(**settings).check()
-    with limited_threads(check_n_jobs(settings["n_jobs"])):
+    where = GPM().set_params(**settings).check().plan().where
+    with limited_threads(check_n_jobs(settings["n_jobs"])), spread_over(where):
         return load_table(path, missing=settings["missing"], groups=groups, **how)
 
 

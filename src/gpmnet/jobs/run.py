@@ -6,6 +6,7 @@ by that number. Nothing therefore depends on where tasks run, on how many run at
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -153,9 +154,10 @@ def run_tasks(
     }
     left = [number for number in range(count) if number not in found]
     progress(phase, len(found), count)
-    with (
-        one_thread()
-    ):  # around all of them: tasks in threads of one process restore each other's limits, not the caller's
+    # One thread around all of them: tasks in threads of one process restore each other's limits, not the caller's.
+    with one_thread(), warnings.catch_warnings():
+        # joblib renews a process whose memory has grown, and goes on; nothing is lost that a user could see to.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         for number, result in place.results(tasks, left):
             held = {name: torch.from_numpy(np.asarray(part, order="C")) for name, part in result.items()}
             shelf.keep(str(number), held, at_once=True)

@@ -93,7 +93,7 @@ def with_levels(raw: RawTable, schema: Schema, columns: Sequence[Column]) -> Raw
         labelled[at] = Labelled(codes, labels, "categorical")
     rest = np.setdiff1d(np.arange(raw.numbers.shape[1]), moved)
     numbers = raw.numbers[:, rest] if moved else raw.numbers
-    return replace(raw, numbers=numbers, number_at=raw.number_at[rest], labelled=labelled)
+    return replace(raw, numbers=numbers, number_at=raw.number_at[rest], labelled=labelled, file=None)
 
 
 def with_indicators(raw: RawTable, columns: Sequence[Column]) -> RawTable:
@@ -126,7 +126,7 @@ def drawn_values(raw: RawTable, schema: Schema, columns: Sequence[Column]) -> Ra
         else:
             k = _column_of(raw, at)
             numbers[missing, k] = np.sort(numbers[present, k])[place]
-    return replace(raw, numbers=numbers, labelled=labelled)
+    return replace(raw, numbers=numbers, labelled=labelled, file=None)
 
 
 def _column_of(raw: RawTable, at: int) -> int:

@@ -86,21 +86,32 @@ def number_column(
     """Apply the rules to one numeric column (column `at` of the facts)."""
     missing, distinct = int(facts.n_missing[at]), int(facts.n_distinct[at])
     m = len(values) - missing
-    empty = _no_variation(m, distinct, int(facts.commonest[at]))
-    found = _number_kind(name, m, distinct, at, facts, dates)
-    kind, why = _settle(name, distinct, empty, found, decided)
+    kind, why, encoding = number_kind(name, at, len(values), facts, decided, dates)
     low, high = (float(facts.low[at]), float(facts.high[at])) if distinct else (None, None)
     notes: tuple[str, ...] = ()
     if low is not None and high is not None and facts.whole[at] and max(-low, high) > _LARGEST_EXACT:
         notes = ("whole numbers beyond 2^53 are known to 16 digits only",)
-    if kind == "discrete" or (kind == "ordinal" and distinct <= FEW_VALUES):
+    if encoding == "codes":
         coded = code_numbers(name, values, dates)
         coded = pool(name, coded, m, decided is not None and decided.firm, ordered=True)
         notes += coded.notes
         return Column(name, kind, why, "codes", missing, distinct, coded.levels, notes=notes), coded
-    encoding: Encoding = "none" if kind == "ignored" else "scores"
     column = Column(name, kind, why, encoding, missing, distinct, (), low, high, dates=dates, notes=notes)
     return column, None
+
+
+def number_kind(
+    name: str, at: int, n: int, facts: NumberFacts, decided: Decided | None = None, dates: bool = False
+) -> tuple[Kind, str, Encoding]:
+    """Return what a column of n numbers is taken for, why, and how it reaches the engines."""
+    distinct = int(facts.n_distinct[at])
+    m = n - int(facts.n_missing[at])
+    empty = _no_variation(m, distinct, int(facts.commonest[at]))
+    kind, why = _settle(name, distinct, empty, _number_kind(name, m, distinct, at, facts, dates), decided)
+    if kind == "ignored":
+        return kind, why, "none"
+    few = kind == "discrete" or (kind == "ordinal" and distinct <= FEW_VALUES)
+    return kind, why, "codes" if few else "scores"
 
 
 def _number_kind(

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpmnet.errors import InputError, quote
 from gpmnet.table.space import is_on_disk, release, side_by_side
+
+if TYPE_CHECKING:
+    from gpmnet.table.column_file import ColumnFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ class RawTable:
         Columns that cannot be variables whatever their values are, by position, with the reason.
     warnings : tuple of str
         Remarks on the table as a whole.
+    file : ColumnFile or None
+        A file that has some of the numbers as they are here, column by column.
     """
 
     names: tuple[str, ...]
@@ -78,6 +84,7 @@ class RawTable:
     dates: frozenset[int] = frozenset()
     ignored: dict[int, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    file: ColumnFile | None = None
 
     @property
     def n_rows(self) -> int:
@@ -93,7 +100,7 @@ class RawTable:
             taken = side_by_side((_released(numbers, at)[rows] for at in range(shape[1])), *shape)
         else:
             taken = numbers[rows]
-        return replace(self, numbers=taken, labelled=labelled)
+        return replace(self, numbers=taken, labelled=labelled, file=None)
 
 
 def _released(numbers: NDArray[np.floating], at: int) -> NDArray[np.floating]:

@@ -84,7 +84,7 @@ def _read_parquet(path: Path, reading: Reading, na: frozenset[str]) -> tuple[Any
                 remarks = ("the row index that pandas stored in the file was left out",)
             is_large = rows * width > streamed.STREAMED_BYTES and not reading.transpose
             if is_large and streamed.can_stream(file, kept):
-                return streamed.from_parquet(file, kept, na, remarks)
+                return streamed.from_parquet(path, file, kept, na, remarks)
             table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{quote(path)} is not a readable Parquet file: {one_line(error)}") from error

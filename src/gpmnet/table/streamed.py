@@ -18,7 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gpmnet.table.assemble import AnyColumn, Text, assemble
-from gpmnet.table.frames import as_floats, column_of
+from gpmnet.table.column_file import ROWS, ColumnFile, read_numbers
+from gpmnet.table.frames import column_of
 from gpmnet.table.parse import EXACT, FEW_NUMBERS, may_be_codes
 from gpmnet.table.raw import Labelled, RawTable, check_shape, unique_names
 from gpmnet.table.space import column_space, release, side_by_side
@@ -36,7 +37,6 @@ from gpmnet.table.text_body import (
 
 STREAMED_BYTES = 1 << 29
 """Files that unpack to more than this are read column by column."""
-_ROWS = 1 << 16  # of a Parquet column, at a time: they stay in a processor's cache
 _CELLS, _LEAST_ROWS = 1 << 22, 1 << 10  # of a text, at a time
 _GZIP_TIMES = 4  # so many times as long as the file is a packed table, about
 
@@ -48,7 +48,9 @@ def can_stream(file: Any, kept: list[int]) -> bool:
     return flat and len(set(names)) == len(names)
 
 
-def from_parquet(file: Any, kept: list[int], na: frozenset[str], warnings: tuple[str, ...]) -> RawTable:
+def from_parquet(
+    path: Path, file: Any, kept: list[int], na: frozenset[str], warnings: tuple[str, ...]
+) -> RawTable:
     """Return the raw form of some columns of an open Parquet file, by their positions in it."""
     fields = [file.schema_arrow.field(at) for at in kept]
     names, renamed = unique_names([field.name for field in fields])
@@ -60,10 +62,7 @@ def from_parquet(file: Any, kept: list[int], na: frozenset[str], warnings: tuple
     numbers = column_space(n, len(numeric), np.float32 if single else np.float64)
     long: list[int] = []  # places of what has to be read as text
     for place, k in enumerate(numeric):
-        start = 0
-        for batch in file.iter_batches(_ROWS, columns=[fields[k].name], use_threads=False):
-            numbers[start : start + len(batch), place] = _floats(batch)
-            start += len(batch)
+        read_numbers(file, fields[k].name, numbers[:, place])
         if types[kept[k]].is_integer() and len(may_be_codes(numbers[:, [place]])):
             long.append(place)
         release(numbers)
@@ -74,18 +73,12 @@ def from_parquet(file: Any, kept: list[int], na: frozenset[str], warnings: tuple
     columns: dict[int, AnyColumn] = {
         k: _other(file, fields[k], names[k]) for k in range(len(kept)) if k not in set(number_at.tolist())
     }
-    return assemble(names, numbers, number_at, columns, na, (*warnings, *renamed))
-
-
-def _floats(batch: Any) -> NDArray[np.floating]:
-    column = batch.column(0)
-    kind = str(column.type)
-    if column.null_count == 0 and kind in ("float", "double"):
-        values: NDArray[np.floating] = column.to_numpy(zero_copy_only=False)
-        return values
-    import pyarrow as pa
-
-    return as_floats(nw.from_native(pa.table({"0": column}))["0"])
+    raw = assemble(names, numbers, number_at, columns, na, (*warnings, *renamed))
+    if na:  # some numbers of the file may be gaps here
+        return raw
+    own = {int(at): fields[at].name for at in number_at}
+    places = {k: own[at] for k, at in enumerate(raw.number_at.tolist()) if at in own}
+    return replace(raw, file=ColumnFile.of(path, n, places, raw.numbers.dtype))
 
 
 def _other(file: Any, field: Any, name: str) -> AnyColumn:
@@ -105,7 +98,7 @@ def _text(file: Any, name: str) -> Text:
     """Return a column of text, or of whole numbers, by its distinct spellings, in the order in which they first come."""
     places: dict[str, int] = {}
     parts = [np.empty(0, dtype=np.int32)]
-    for batch in file.iter_batches(_ROWS, columns=[name], use_threads=False):
+    for batch in file.iter_batches(ROWS, columns=[name], use_threads=False):
         coded = batch.column(0).dictionary_encode()
         lookup = [places.setdefault(str(text).strip(), len(places)) for text in coded.dictionary.to_pylist()]
         codes = coded.indices.fill_null(len(lookup)).to_numpy(zero_copy_only=False)

@@ -1,6 +1,7 @@
 """Kinds of all columns of a raw table, and which of them say the same.
 
-Long columns are looked at one by one, as many side by side as there are threads. The sort that counts their values ranks
+Long columns are looked at one by one, as many side by side as there are threads, or by the workers of a cluster
+(`gpmnet.table.spread`). The sort that counts their values ranks
 them too, and what these ranks add to the order of the rows is kept: a table is sorted once.
 """
 
@@ -21,6 +22,7 @@ from gpmnet.table.ranked import ranked
 from gpmnet.table.raw import RawTable
 from gpmnet.table.schema import Column, Schema
 from gpmnet.table.space import columns_at_a_time, release, side_by_side
+from gpmnet.table.spread import spread_facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,21 +90,21 @@ def _long_columns(
     """Return what long columns of numbers are, and the sums of the ranks of those that are encoded as scores."""
     k = raw.numbers.shape[1]
     worth = columns_at_a_time(raw.n_rows, max(k, 1))
-    parts = parallel.side_by_side(partial(_some_columns, raw, decided), k, worth)
-    sums = parts[0][1]
-    for _, more in parts[1:]:
+    known, sums = spread_facts(raw, decided)
+    parts = parallel.side_by_side(partial(_some_columns, raw, decided, known), k, worth)
+    for _, more in parts:
         sums += more
     return [column for columns, _ in parts for column in columns], sums
 
 
 def _some_columns(
-    raw: RawTable, decided: dict[str, Decided], part: slice
+    raw: RawTable, decided: dict[str, Decided], known: dict[int, facts.NumberFacts], part: slice
 ) -> tuple[list[tuple[Column, Coded | None]], NDArray[np.uint64]]:
     columns, sums = [], np.zeros(raw.n_rows, dtype=np.uint64)
     for k in range(part.start, part.stop):
         at = int(raw.number_at[k])
         name, values = raw.names[at], np.ascontiguousarray(raw.numbers[:, k])
-        found, ranks = facts.long_facts(values)
+        found, ranks = (known[k], None) if k in known else facts.long_facts(values)
         column, coded = number_column(name, 0, values, found, decided.get(name), at in raw.dates)
         columns.append((column, coded))
         if column.encoding == "scores" and ranks is not None:
