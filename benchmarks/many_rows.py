@@ -104,8 +104,7 @@ def load(path: str, most_rows: int, workers: int) -> None:
     from distributed import LocalCluster
 
     from gpmnet.jobs import Where
-    from gpmnet.table import load_table
-    from gpmnet.table.spread import spread_over
+    from gpmnet.table import load_table, spread_over
 
     with LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster:
         began = time.perf_counter(), time.process_time()
@@ -147,7 +146,9 @@ def main() -> None:
     rows = []
     second = ("load", (str(path), given.most_rows, given.dask)) if given.dask else ("fit", asked)
     for function, arguments in (("bare", (str(path),)), second):
-        code = f"import runpy\nif __name__ == '__main__': runpy.run_path({str(Path(__file__).resolve())!r})[{function!r}](*{arguments!r})"
+        script = str(Path(__file__).resolve())
+        call = f"runpy.run_path({script!r})[{function!r}](*{arguments!r})"
+        code = f"import runpy\nif __name__ == '__main__': {call}"
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as running:
             for line in running.stdout:
                 print(line, end="", flush=True)

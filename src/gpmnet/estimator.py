@@ -40,8 +40,7 @@ from gpmnet.planning import Plan
 from gpmnet.progress import Progress, Spoken, silent
 from gpmnet.scoring import held_out_gain
 from gpmnet.selection import Cutoff
-from gpmnet.table import MISSING, MissingPolicy, Table, load_table
-from gpmnet.table.spread import spread_over
+from gpmnet.table import MISSING, MissingPolicy, Table, load_table, spread_over
 
 _PAIRS = ("forbid", "require", "arrows")
 _PLACES = ("workers", "cluster", "verbose")

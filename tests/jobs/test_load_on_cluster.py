@@ -10,9 +10,8 @@ from tests.table.test_streamed import same_encoding, same_table
 from gpmnet import GPM
 from gpmnet.errors import InputError
 from gpmnet.jobs import Where
-from gpmnet.table import facts, load_table, space, streamed
+from gpmnet.table import facts, load_table, space, spread_over, streamed
 from gpmnet.table.load import load_raw
-from gpmnet.table.spread import spread_over
 from gpmnet.table.understand import understand
 
 

@@ -197,8 +197,7 @@ def _load(path: Path, settings: dict[str, Any], reading: Reading, groups: str | 
     """Return the table, once everything else that was asked is known to be right: a large one takes minutes to read."""
     from gpmnet.estimator import GPM
     from gpmnet.parallel import check_n_jobs, limited_threads
-    from gpmnet.table import load_table
-    from gpmnet.table.spread import spread_over
+    from gpmnet.table import load_table, spread_over
 
     how = reading.arguments()
     where = GPM().set_params(**settings).check().plan().where

@@ -16,6 +16,7 @@ from gpmnet.table.missing import (
     RefuseGaps,
 )
 from gpmnet.table.schema import Column, Schema
+from gpmnet.table.spread import spread_over
 from gpmnet.table.table import Table
 
 __all__ = [
@@ -39,4 +40,5 @@ __all__ = [
     "describe",
     "load_table",
     "normal_scores",
+    "spread_over",
 ]
