@@ -99,7 +99,7 @@ class Connection:
         lost, failed = 0, None
         try:
             client = self._connected()
-            self._give(given)
+            there = self._give(given)
             data = _scattered(client, work, broadcast=True)
 
             def submitted(number: int) -> Any:
@@ -118,7 +118,7 @@ class Connection:
                 answer = future.result(timeout=CONNECT_SECONDS)
                 future.release()  # or the worker would hold every answer to the end
                 if isinstance(answer, _Absent):
-                    self._put(answer.worker)
+                    self._put(there, answer.worker)
                     again = submitted(number)
                     sent[again] = number
                     coming.add(again)
@@ -149,21 +149,22 @@ class Connection:
         self._client = self._there = None
         self._open.close()
 
-    def _give(self, given: Given) -> None:
-        """Put a thing on the desks of all workers, unless it is there already."""
+    def _give(self, given: Given) -> Any:
+        """Put a thing on the desks of all workers, unless it is there already; return what Dask calls it."""
         if self._there is not None and self._there[0] is given:
-            return
+            return self._there[1]
         self._forget()
-        self._there = given, _scattered(self._client, given)
-        self._put(*self._client.nthreads())
+        there = _scattered(self._client, given)
+        self._there = given, there
+        self._put(there, *self._client.nthreads())
+        return there
 
-    def _put(self, *workers: str) -> None:
+    def _put(self, there: Any, *workers: str) -> None:
         """Put what tasks are given on the desks of some workers, each of which gets it from another one that has it."""
-        assert self._there is not None
         submit = self._client.submit
         # One that is gone by now must not be waited for; what comes later is what others wait for.
         how: dict[str, Any] = {"pure": False, "allow_other_workers": True, "priority": 1}
-        for done in [submit(_put, self._there[1], workers=[worker], **how) for worker in workers]:
+        for done in [submit(_put, there, workers=[worker], **how) for worker in workers]:
             done.result()
 
     def _forget(self) -> None:
