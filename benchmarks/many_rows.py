@@ -4,7 +4,8 @@
 
 The file is made once (40 of 50 columns are numbers, five are counts, five are text). pyarrow and the fit run in processes of
 their own. With `--dask N` nothing is fitted: columns are sorted by N workers of a Dask cluster that is started for it, and
-seconds and memory are those of the client. With `--write MACHINE` the rows go to docs/results/many_rows.csv.
+seconds and memory are those of the client, in whose process the scheduler runs. With `--write MACHINE` the rows go to
+docs/results/many_rows.csv.
 """
 
 import argparse

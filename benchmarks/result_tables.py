@@ -136,10 +136,8 @@ def plan_table(rows):
     for device, some in rows.groupby("device", sort=False):
         means = some.groupby("d")[["fit_seconds", "bare_product_seconds"]].mean()
         for goal in (100_000, 1_000_000):
-            known = means[means.index < goal]
+            known = means[means.index < goal].dropna()
             base = known.index.max()
-            if known.loc[base].isna().any():  # a fit without its bare product: nothing to go by
-                continue
             product, fit = known.loc[base, "bare_product_seconds"], known.loc[base, "fit_seconds"]
             predicted = product * (goal / base) ** 2 + (fit - product) * goal / base
             measured = means.loc[goal, "fit_seconds"] if goal in means.index else float("nan")

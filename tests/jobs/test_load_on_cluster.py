@@ -1,6 +1,7 @@
 """Columns of a Parquet file that workers sort: the same table, whoever looked at them."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,10 @@ from tests.table.test_streamed import same_encoding, same_table
 
 from gpmnet import GPM
 from gpmnet.errors import InputError
-from gpmnet.jobs import Where
+from gpmnet.jobs import Given, Where
 from gpmnet.table import facts, load_table, space, spread_over, streamed
 from gpmnet.table.load import load_raw
+from gpmnet.table.spread import _Column, _columns_task
 from gpmnet.table.understand import understand
 
 
@@ -23,8 +25,8 @@ def long(monkeypatch):
     monkeypatch.setattr(streamed, "STREAMED_BYTES", 0)
 
 
-def write(path, n=3000):
-    rng = np.random.default_rng(0)
+def write(path, n=3000, seed=0):
+    rng = np.random.default_rng(seed)
     a = rng.standard_t(2, size=n)
     frame = pd.DataFrame(
         {
@@ -98,13 +100,55 @@ def test_a_fit_of_a_path_spreads_its_columns(cluster, tmp_path, long, sorted_her
     assert found.candidates.to_csv() == alone.candidates.to_csv()
 
 
-@pytest.mark.parametrize("change", [lambda path: os.utime(path, ns=(0, 0)), os.unlink])
-def test_a_file_that_workers_do_not_see_is_looked_at_here(cluster, tmp_path, long, change):
+def test_places_of_columns_are_those_of_the_file(cluster, tmp_path, long, sorted_here):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(400, 3)).astype(np.float32), columns=["", "b", "c"])
+    frame.to_parquet(tmp_path / "single.parquet")
+    frame.insert(0, "code", 2**60 + np.arange(400) % 3)  # its spellings count: no number in the table
+    frame.set_index(rng.permutation(400)).to_parquet(tmp_path / "codes.parquet")
+    cluster.start_workers(1)
+    for name in ("single.parquet", "codes.parquet"):
+        here = load_table(tmp_path / name)
+        sorted_here.clear()
+        there = load(tmp_path / name, Where(1, cluster.address))
+        assert not sorted_here
+        same_table(here, there)
+        assert np.array_equal(here.sums, there.sums)
+
+
+def replaced(path):
+    write(path, n=3000, seed=1)
+
+
+def shorter(path):
+    write(path, n=100)
+
+
+@pytest.mark.parametrize("change", [replaced, shorter, os.unlink, lambda path: path.write_bytes(b"PAR1")])
+def test_a_file_that_workers_cannot_read_is_looked_at_here(cluster, tmp_path, long, sorted_here, change):
     path = tmp_path / "t.parquet"
     write(path)
     raw = load_raw(path)
     alone = understand(raw, {})
     cluster.start_workers(1)
+    sorted_here.clear()
     change(path)
-    with spread_over(Where(1, cluster.address)):
-        assert understand(raw, {}).schema == alone.schema
+    with (
+        spread_over(Where(1, cluster.address)),
+        pytest.warns(UserWarning, match="sorted by this process: not every worker"),
+    ):
+        found = understand(raw, {})
+    assert len(sorted_here) == raw.numbers.shape[1]
+    assert found.schema == alone.schema
+
+
+def test_a_file_of_other_rows_or_one_that_is_damaged_is_not_read(tmp_path, long):
+    path = tmp_path / "t.parquet"
+    write(path)
+    file = load_raw(path).file
+    asked = [[_Column(0, "a", None, False)]]
+    assert _columns_task(Given(file), asked, 0)["n_distinct"].tolist() == [3000]
+    assert _columns_task(Given(replace(file, n_rows=2999)), asked, 0) == {}
+    path.write_bytes(b"x" * file.size)
+    os.utime(path, ns=(file.modified, file.modified))
+    assert _columns_task(Given(file), asked, 0) == {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +56,19 @@ class ColumnFile:
     path: str
     size: int
     modified: int
-    n_rows: int
-    fields: Mapping[int, str]
-    dtype: str
+    n_rows: int = 0
+    fields: Mapping[int, str] = field(default_factory=dict)
+    dtype: str = "float64"
 
     @classmethod
-    def of(cls, path: Path, n_rows: int, fields: Mapping[int, str], dtype: DTypeLike) -> ColumnFile:
-        """Describe a file."""
+    def of(cls, path: Path) -> ColumnFile:
+        """Describe a file that is about to be opened; what it holds is said later."""
         there = path.stat()
-        return cls(
-            str(path.resolve()), there.st_size, there.st_mtime_ns, n_rows, fields, np.dtype(dtype).name
-        )
+        return cls(str(path.absolute()), there.st_size, there.st_mtime_ns)
+
+    def holding(self, n_rows: int, fields: Mapping[int, str], dtype: DTypeLike) -> ColumnFile:
+        """Return the file with what it was found to hold."""
+        return replace(self, n_rows=n_rows, fields=fields, dtype=np.dtype(dtype).name)
 
     def is_here(self) -> bool:
         """Whether this machine has the file, unchanged."""
@@ -77,10 +79,12 @@ class ColumnFile:
         return (there.st_size, there.st_mtime_ns) == (self.size, self.modified)
 
     def columns(self, places: Iterable[int]) -> Iterator[NDArray[np.floating]]:
-        """Yield columns (n,) of the table by their places, one at a time."""
+        """Yield columns (n,) of the table by their places, one at a time; raise OSError if the file has other rows."""
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(self.path) as file:
+            if file.metadata.num_rows != self.n_rows:
+                raise OSError(f"{self.path} has changed")
             for place in places:
                 values = np.empty(self.n_rows, dtype=self.dtype)
                 read_numbers(file, self.fields[place], values)

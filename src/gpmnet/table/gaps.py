@@ -103,7 +103,7 @@ def with_indicators(raw: RawTable, columns: Sequence[Column]) -> RawTable:
         missing = is_missing(raw, raw.names.index(column.name))
         labelled[len(names)] = Labelled(missing.astype(np.int32), ("no", "yes"), "categorical")
         names.append(free_name(f"{column.name} is missing", set(names), {}))
-    return replace(raw, names=tuple(names), labelled=labelled)
+    return replace(raw, names=tuple(names), labelled=labelled, file=None)
 
 
 def drawn_values(raw: RawTable, schema: Schema, columns: Sequence[Column]) -> RawTable:

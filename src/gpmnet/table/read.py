@@ -13,6 +13,7 @@ import pandas as pd
 
 from gpmnet.errors import InputError, MissingExtraError, one_line, quote, quote_all
 from gpmnet.table import streamed
+from gpmnet.table.column_file import ColumnFile
 from gpmnet.table.files import check_file
 from gpmnet.table.frames import from_array, from_frame
 from gpmnet.table.parse import EXACT
@@ -69,6 +70,7 @@ def _read_parquet(path: Path, reading: Reading, na: frozenset[str]) -> tuple[Any
     import pyarrow.parquet as pq
 
     try:
+        seen = ColumnFile.of(path)
         with pq.ParquetFile(path) as file:
             # By column and not by name: names may be repeated.
             reading.check_columns(path, len(file.schema_arrow))
@@ -84,7 +86,7 @@ def _read_parquet(path: Path, reading: Reading, na: frozenset[str]) -> tuple[Any
                 remarks = ("the row index that pandas stored in the file was left out",)
             is_large = rows * width > streamed.STREAMED_BYTES and not reading.transpose
             if is_large and streamed.can_stream(file, kept):
-                return streamed.from_parquet(path, file, kept, na, remarks)
+                return streamed.from_parquet(seen, file, kept, na, remarks)
             table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{quote(path)} is not a readable Parquet file: {one_line(error)}") from error

@@ -49,9 +49,12 @@ def can_stream(file: Any, kept: list[int]) -> bool:
 
 
 def from_parquet(
-    path: Path, file: Any, kept: list[int], na: frozenset[str], warnings: tuple[str, ...]
+    seen: ColumnFile, file: Any, kept: list[int], na: frozenset[str], warnings: tuple[str, ...]
 ) -> RawTable:
-    """Return the raw form of some columns of an open Parquet file, by their positions in it."""
+    """Return the raw form of some columns of an open Parquet file, by their positions in it.
+
+    `seen` says which file it was before it was opened: one that takes its place meanwhile is another.
+    """
     fields = [file.schema_arrow.field(at) for at in kept]
     names, renamed = unique_names([field.name for field in fields])
     n = file.metadata.num_rows
@@ -78,7 +81,7 @@ def from_parquet(
         return raw
     own = {int(at): fields[at].name for at in number_at}
     places = {k: own[at] for k, at in enumerate(raw.number_at.tolist()) if at in own}
-    return replace(raw, file=ColumnFile.of(path, n, places, raw.numbers.dtype))
+    return replace(raw, file=seen.holding(n, places, raw.numbers.dtype))
 
 
 def _other(file: Any, field: Any, name: str) -> AnyColumn:

@@ -90,9 +90,10 @@ def _long_columns(
     """Return what long columns of numbers are, and the sums of the ranks of those that are encoded as scores."""
     k = raw.numbers.shape[1]
     worth = columns_at_a_time(raw.n_rows, max(k, 1))
-    known, sums = spread_facts(raw, decided)
+    known, spread = spread_facts(raw, decided)
     parts = parallel.side_by_side(partial(_some_columns, raw, decided, known), k, worth)
-    for _, more in parts:
+    sums = parts[0][1]
+    for more in (*spread, *(own for _, own in parts[1:])):
         sums += more
     return [column for columns, _ in parts for column in columns], sums
 
