@@ -59,7 +59,7 @@ def test_regressions_in_cells_are_the_sum_over_cells():
     group = rng.integers(0, 3, n)
     scores = rng.normal(size=(n, 3))
     prior = CellPrior()
-    score = ConditionalGaussianScore(scores, Cells([group] * 3, [3, 0, 0]), prior)
+    score = ConditionalGaussianScore(scores, np.arange(3), Cells([group] * 3, [3, 0, 0]), prior)
     total = 0.0
     for level in range(3):
         rows = np.column_stack([np.ones(n), scores[:, 2], scores[:, 1]])[group == level]

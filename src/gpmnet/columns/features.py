@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpmnet.columns.functions import Family, Scores, values
-from gpmnet.columns.ties import bounded_orthonormal, tied_means
+from gpmnet.columns.ties import bounded_orthonormal, means_of_ties, tied_means
 from gpmnet.table import Encoded, centred_indicators
 from gpmnet.table.encode import normal_quantiles
 
@@ -132,6 +132,42 @@ def rank_features(n: int, family: Family) -> NDArray[np.float64]:
     q, r = np.linalg.qr(raw - raw.mean(axis=0))
     features: NDArray[np.float64] = q * np.sign(np.diag(r)) * np.sqrt(n)
     return features
+
+
+class FeatureLookup:
+    """Normal scores and features of continuous variables by their ranks, one variable at a time.
+
+    Memory: n (k + 1) numbers of double precision, and as many again while a variable with ties is looked up.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    family : sequence of ColumnFunction
+        The k functions behind the features.
+    """
+
+    def __init__(self, n: int, family: Family) -> None:
+        self.family = family
+        self._at_ranks = torch.as_tensor(np.column_stack([normal_quantiles(n), rank_features(n, family)]))
+
+    def of(self, encoded: Encoded, variable: int, features: bool = True) -> tuple[Tensor, Tensor]:
+        """Return z of a continuous variable, the mean one where rows share a value, and its features: (n,), (n, k).
+
+        Without features, (n, 0) in their place.
+        """
+        slot = np.searchsorted(encoded.tied, variable)
+        table = self._at_ranks if features else self._at_ranks[:, :1]
+        if slot == len(encoded.tied) or encoded.tied[slot] != variable:
+            at = torch.as_tensor(encoded.ranks[:, variable].astype(np.int64))
+        else:
+            at = torch.as_tensor(encoded.groups[:, slot].astype(np.int64))
+            table, share = means_of_ties(table, at)
+            if features:
+                white = bounded_orthonormal(table[:, None, 1:], share)[:, 0]
+                table = torch.cat([table[:, :1], white], dim=1)
+        found = table[at]
+        return found[:, 0], found[:, 1:]
 
 
 def build_features(encoded: Encoded, family: Family, device: str, dtype: torch.dtype) -> Features:

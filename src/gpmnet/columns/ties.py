@@ -22,13 +22,23 @@ def tied_means(values: Tensor, group: Tensor) -> Tensor:
     return mean.gather(0, group[..., None].expand(-1, -1, values.shape[1]))
 
 
-def bounded_orthonormal(block: Tensor) -> Tensor:
+def means_of_ties(values: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the same for one variable, (n,), value by value and not row by row: (values, k), and their shares of the rows."""
+    count = torch.bincount(group)
+    stop = count.cumsum(dim=0)
+    sums = torch.cat([torch.zeros_like(values[:1]), values.cumsum(dim=0)])
+    return (sums[stop] - sums[stop - count]) / count[:, None], count / len(group)
+
+
+def bounded_orthonormal(block: Tensor, share: Tensor | None = None) -> Tensor:
     """Return features (n, c, k) of c variables, each variable's centred and orthonormal in their order, up to `PEAK`.
 
-    Where few rows differ from the rest, unit variance would make spikes of them; such features stay smaller.
+    Where few rows differ from the rest, unit variance would make spikes of them; such features stay smaller. The rows may
+    stand for others, a share of all, (n,), each.
     """
-    value = (block - block.mean(dim=0)).permute(1, 2, 0)
-    gram = value @ value.mT / value.shape[2]
+    mean = block.mean(dim=0) if share is None else torch.einsum("n,nck->ck", share.to(block.dtype), block)
+    value = (block - mean).permute(1, 2, 0)
+    gram = value @ value.mT / value.shape[2] if share is None else (value * share) @ value.mT
     gram.diagonal(dim1=1, dim2=2).add_(1e-6)  # few values may leave fewer directions than features
     white: Tensor = torch.linalg.solve_triangular(torch.linalg.cholesky(gram), value, upper=False)
     white /= (white.abs().amax(dim=2, keepdim=True) / PEAK).clamp(min=1.0)

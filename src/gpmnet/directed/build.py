@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from gpmnet.checks import check_number, check_type
-from gpmnet.columns.features import Features, build_features
+from gpmnet.columns.features import FeatureLookup
 from gpmnet.columns.functions import ColumnFunction, Cosine, Power
 from gpmnet.directed.basis import Basis, Prices
 from gpmnet.directed.cells import Cells
@@ -19,10 +18,15 @@ from gpmnet.directed.indicators import Indicators
 from gpmnet.directed.location_scale import LocationScale
 from gpmnet.directed.mixed import MixedScore
 from gpmnet.directed.moments import Moments, Within
+from gpmnet.directed.rows import PIECE
 from gpmnet.directed.score import Floats
 from gpmnet.directed.tables import TableScore
 from gpmnet.parts import Part
 from gpmnet.table import Encoded
+from gpmnet.table.space import IN_MEMORY_BYTES, column_space, release
+
+_ROW, _LONG_ROW = 2000, 300
+"""Bytes a row of what is kept of cells and of residuals, and of a lookup while columns are made."""
 
 
 @dataclass(frozen=True)
@@ -56,51 +60,89 @@ class ScoreOptions(Part):
 
 
 def score_memory(n_rows: int, n_levels: NDArray[np.intp], options: ScoreOptions) -> int:
-    """Return about how many bytes a score needs: columns twice, scores and codes, and the moments of all columns."""
+    """Return about how many bytes a score needs: columns, scores and codes, what is kept, and the moments of all columns.
+
+    Columns and scores that take more than `gpmnet.table.space.IN_MEMORY_BYTES` are on the disk.
+    """
     columns = int(np.where(n_levels > 0, n_levels - 1, options.features).sum())
-    return 8 * (n_rows * (2 * columns + 2 * len(n_levels)) + 2 * columns**2)
+    long = n_rows > PIECE
+    held = (columns + int(np.count_nonzero(n_levels == 0))) * n_rows * (4 if long else 12)
+    rows = n_rows * (2 * int(np.count_nonzero(n_levels)) + (_LONG_ROW if long else _ROW))
+    return min(held, 2 * IN_MEMORY_BYTES) + rows + 16 * columns**2
 
 
 def build_score(encoded: Encoded, options: ScoreOptions) -> MixedScore:
-    """Return the score of a table."""
+    """Return the score of a table; memory as `score_memory` says, time O(n) and n times the columns squared for moments."""
     n, d, discrete = encoded.n_rows, len(encoded.names), encoded.is_discrete
+    levels = np.zeros(d, dtype=np.intp)
+    levels[discrete] = encoded.n_levels
     count = max(1, min(options.features, n - 2))  # no more than the rows can tell apart
     family: list[ColumnFunction] = [Power(1), *(Cosine(m) for m in range(2, count + 1))]
-    features = build_features(encoded, family, "cpu", torch.float64)
-    scores = features.mid_scores.numpy()[:, features.score_start.numpy()].astype(np.float64)
+    lookup = FeatureLookup(n, family)
+    scores = _scores(encoded, lookup)
     linear = np.ones(d, dtype=bool)
-    if options.gate:
-        linear[~discrete] = linear_variables(scores[:, ~discrete])
-    else:
-        linear[~discrete] = False
-    moments = _moments(features, linear)
-    codes = features.codes.numpy()
-    cells = Cells(
-        [np.ascontiguousarray(codes[:, at]).astype(np.intp) for at in range(d)], features.levels.tolist()
-    )
+    linear[~discrete] = linear_variables(scores) if options.gate else False
+    moments = _moments(encoded, lookup, linear)
+    del lookup
+    place = np.cumsum(discrete) - 1
+    none = np.empty(0, dtype=np.int16)
+    codes = [np.ascontiguousarray(encoded.codes[:, place[v]]) if discrete[v] else none for v in range(d)]
+    cells = Cells(codes, levels.tolist())
     basis = Basis(Within(moments, cells), discrete, options.prices)
     return MixedScore(
         discrete,
         TableScore(cells),
         Indicators(basis, cells),
         LocationScale(basis),
-        ConditionalGaussianScore(scores, cells, options.cells),
+        ConditionalGaussianScore(scores, np.cumsum(~discrete) - 1, cells, options.cells),
         options.parent * float(np.log(d)),
     )
 
 
-def _moments(features: Features, linear: NDArray[np.bool_]) -> Moments:
+def _precision(n: int) -> type[np.floating]:
+    """Return the precision of columns: long tables are read over and over, and sums average rounding out."""
+    return np.float64 if n <= PIECE else np.float32
+
+
+def _scores(encoded: Encoded, lookup: FeatureLookup) -> NDArray[np.floating]:
+    """Return the normal scores of the continuous variables, the mean one where rows share a value: (n, c)."""
+    n, count = encoded.n_rows, encoded.ranks.shape[1]
+    found = column_space(n, count, _precision(n))
+    for k in range(count):
+        found[:, k] = lookup.of(encoded, k, features=False)[0].numpy()
+        release(found)
+    return found
+
+
+def _moments(encoded: Encoded, lookup: FeatureLookup, linear: NDArray[np.bool_]) -> Moments:
     """Return the columns that the basis score uses: of linear variables the first, of discrete ones whitened indicators."""
-    phi, blocks, used = features.phi.numpy(), [], list[Floats]()
-    start, width, discrete = (x.tolist() for x in (features.start, features.width, features.is_discrete))
-    at = 0
-    for v in range(features.d):
-        block = phi[:, start[v] : start[v] + (width[v] if discrete[v] or not linear[v] else 1)]
-        if discrete[v]:
-            q, r = np.linalg.qr(block)
-            block = q * np.sqrt(len(phi)) * np.sign(np.diag(r))
-        used.append(block)
-        blocks.append(np.arange(at, at + block.shape[1]))
-        at += block.shape[1]
+    n, discrete = encoded.n_rows, encoded.is_discrete
+    place = np.where(discrete, np.cumsum(discrete), np.cumsum(~discrete)) - 1
+    width = np.where(linear, 1, len(lookup.family))
+    width[discrete] = encoded.n_levels - 1
+    starts = np.cumsum(width) - width
     # column after column: scores gather a few of them at a time
-    return Moments(np.asfortranarray(np.column_stack([*used, np.zeros(len(phi))])), tuple(blocks))
+    phi = column_space(n, int(width.sum()) + 1, _precision(n))
+    for v, (start, count) in enumerate(zip(starts.tolist(), width.tolist(), strict=True)):
+        if discrete[v]:
+            codes = encoded.codes[:, place[v]]
+            table = _whitened(np.bincount(codes, minlength=count + 1))
+            for k in range(count):
+                phi[:, start + k] = table[:, k][codes]
+        else:
+            phi[:, start : start + count] = lookup.of(encoded, place[v])[1][:, :count].numpy()
+        release(phi)
+    phi[:, -1] = 0.0
+    return Moments(phi, tuple(np.arange(at, at + count) for at, count in zip(starts, width, strict=True)))
+
+
+def _whitened(counts: NDArray[np.intp]) -> Floats:
+    """Return centred indicators of the levels 1, 2, ... of a variable, each given those before it: (levels, levels - 1).
+
+    Over rows with these counts they have unit variance and no correlation; an indicator that says nothing more is zero.
+    """
+    share = counts / counts.sum()
+    weight = np.sqrt(share)[:, None]
+    q, r = np.linalg.qr(weight * (np.eye(len(counts))[:, 1:] - share[1:]))
+    q *= np.sign(np.where(np.abs(np.diag(r)) > 1e-9, np.diag(r), 0.0))
+    return np.divide(q, weight, out=np.zeros_like(q), where=weight > 0)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.directed.rows import most_kept
 from gpmnet.directed.score import Parents
 
 _MOST = 4096
-"""Sets of variables whose cells are kept."""
+"""Sets of variables whose cells are kept, fewer of a long table."""
 
 
 class Cells:
@@ -19,20 +20,20 @@ class Cells:
     Parameters
     ----------
     codes : sequence of ndarray of int, shape (n,)
-        Codes 0, 1, ... of each variable; those of continuous ones are never used.
+        Codes 0, 1, ... of each variable; those of continuous ones are never used, and may be empty.
     levels : sequence of int
         Number of levels of each variable.
     """
 
-    def __init__(self, codes: Sequence[NDArray[np.intp]], levels: Sequence[int]) -> None:
+    def __init__(self, codes: Sequence[NDArray[np.integer]], levels: Sequence[int]) -> None:
         self.codes, self.levels = codes, levels
-        self.n = len(codes[0]) if len(codes) else 0
+        self.n = max((len(code) for code in codes), default=0)
         self._known: dict[Parents, tuple[NDArray[np.intp], int]] = {(): (np.zeros(self.n, dtype=np.intp), 1)}
 
     def of(self, variables: Parents) -> tuple[NDArray[np.intp], int]:
         """Return the number of each row's cell, (n,), and how many numbers there are; some may be of empty cells."""
         if variables not in self._known:
-            if len(self._known) >= _MOST:
+            if len(self._known) >= most_kept(self.n, _MOST):
                 self._known.pop(next(key for key in self._known if key))
             self._known[variables] = self.split(*self.of(variables[:-1]), variables[-1])
         return self._known[variables]

@@ -10,12 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from gpmnet.checks import check_number
 from gpmnet.directed.cells import Cells
-from gpmnet.directed.score import Floats, Parents
+from gpmnet.directed.rows import summed
+from gpmnet.directed.score import Floats, Ints, Parents
 from gpmnet.parts import Part
+from gpmnet.table.space import release
+
+_KEPT, _MOST = 1 << 20, 64
+"""Numbers that the sums of all variables in one set of cells may have, and how many sets have such."""
+_FILLED = 64
+"""Rows of a cell, on average, from which on a product of matrices is the faster way to sums."""
+_CALLS = 400
+"""Sums of all c variables take as long as those of c^2 / so many families one by one."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +55,18 @@ class ConditionalGaussianScore:
 
     Parameters
     ----------
-    scores : ndarray of shape (n, d)
-        Normal scores; anything for discrete variables.
+    scores : ndarray of shape (n, c)
+        Normal scores of the continuous variables.
+    place : ndarray of int, shape (d,)
+        Which of them is each variable's; anything for discrete ones.
     """
 
-    def __init__(self, scores: Floats, cells: Cells, prior: CellPrior) -> None:
+    def __init__(self, scores: NDArray[np.floating], place: Ints, cells: Cells, prior: CellPrior) -> None:
         self.scores, self.cells, self.prior = scores, cells, prior
+        self._place = place
         self._alone: dict[int, float] = {}
+        self._asked: dict[Parents, int] = {}
+        self._known: dict[Parents, Floats] = {}
 
     def score(self, child: int, parents: Parents, given: Parents) -> float:
         """Return the log Bayes factor of regressions on `parents` in the cells of `given` over no parents at all."""
@@ -60,14 +75,57 @@ class ConditionalGaussianScore:
         return self._evidence(child, parents, given) - self._alone[child]
 
     def _evidence(self, child: int, parents: Parents, given: Parents) -> float:
+        at = self._place[[*parents, child]]
+        if self._is_worth_all(given):
+            at = np.r_[0, 1 + at]
+            sums = self._known[given][:, at[:, None], at]
+        else:
+            sums = self._sums(at, given)
+        return float(log_evidence(sums[sums[:, 0, 0] > 0], self.prior).sum())
+
+    def _is_worth_all(self, given: Parents) -> bool:
+        """Return whether the sums of all variables are known, and make that so if they are asked for again and again."""
+        _, count = self.cells.of(given)
+        size = self.scores.shape[1] + 1
+        if given in self._known:
+            return True
+        self._asked[given] = self._asked.get(given, 0) + 1
+        if count * size**2 > _KEPT or count * _FILLED > self.cells.n or self._asked[given] <= size**2 / _CALLS:
+            return False
+        if len(self._known) >= _MOST:
+            self._known.pop(next(iter(self._known)))
+        self._known[given] = self._all_sums(given)
+        return True
+
+    def _sums(self, at: Ints, given: Parents) -> Floats:
+        """Return the sums of products of one and some scores in cells, (cells, p + 1, p + 1); time O(n p^2)."""
         cell, count = self.cells.of(given)
-        columns = [np.ones(len(cell)), *(self.scores[:, at] for at in (*parents, child))]
+        columns = [np.ones(len(cell)), *(self.scores[:, one].astype(np.float64, copy=False) for one in at)]
         p = len(columns)
         sums = np.empty((count, p, p))
         for a in range(p):
             for b in range(a + 1):
                 sums[:, a, b] = sums[:, b, a] = np.bincount(cell, columns[a] * columns[b], minlength=count)
-        return float(log_evidence(sums[sums[:, 0, 0] > 0], self.prior).sum())
+        release(self.scores)
+        return sums
+
+    def _all_sums(self, given: Parents) -> Floats:
+        """Return the same of all scores by products of matrices: (cells, c + 1, c + 1); time O(n c^2)."""
+        cell, count = self.cells.of(given)
+        size = self.scores.shape[1] + 1
+
+        def of(piece: slice) -> Floats:
+            order = np.argsort(cell[piece], kind="stable")
+            own = cell[piece][order]
+            rows = np.ones((len(own), size))
+            rows[:, 1:] = self.scores[piece][order]
+            starts = np.flatnonzero(np.r_[True, np.diff(own) > 0])
+            found = np.zeros((count, size, size))
+            for start, stop in zip(starts, np.r_[starts[1:], len(own)], strict=True):
+                found[own[start]] = rows[start:stop].T @ rows[start:stop]
+            return found
+
+        return summed(of, len(cell), self.scores)
 
 
 def log_evidence(sums: Floats, prior: CellPrior) -> Floats:

@@ -8,29 +8,52 @@ power, and a strong linear effect is not taken for many weak bent ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.directed.rows import summed
 from gpmnet.directed.score import Floats
 
 
-def linear_variables(scores: Floats) -> NDArray[np.bool_]:
+def linear_variables(scores: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Return which of the columns of normal scores, (n, m), are linear with all others.
 
-    Time O(n m^2), memory O(m^2) beyond the scores.
+    Time O(n m^2), four passes over the rows; memory O(m^2) beyond the scores, and a few pieces of them.
     """
     n, m = scores.shape
     if m < 2:
         return np.ones(m, dtype=bool)
-    z = (scores - scores.mean(axis=0)) / scores.std(axis=0)
-    bent, cubic = z**2 - 1, z**3 - 3 * z
-    bent, cubic = bent / bent.std(axis=0), cubic / cubic.std(axis=0)
-    rho = z.T @ z / n
+
+    def mean(of: Callable[[Floats], Floats]) -> Floats:
+        return summed(lambda piece: of(scores[piece].astype(np.float64, copy=False)), n, scores) / n
+
+    centre = mean(lambda x: x.sum(axis=0))
+    scale = np.sqrt(mean(lambda x: ((x - centre) ** 2).sum(axis=0)))
+
+    def powers(x: Floats) -> tuple[Floats, Floats, Floats]:
+        z = (x - centre) / scale
+        return z, z**2 - 1, z**3 - 3 * z
+
+    def spreads(x: Floats) -> Floats:
+        _, bent, cubic = powers(x)
+        return np.stack([bent.sum(axis=0), (bent**2).sum(axis=0), cubic.sum(axis=0), (cubic**2).sum(axis=0)])
+
+    bent_mean, bent_square, cubic_mean, cubic_square = mean(spreads)
+    bent_scale, cubic_scale = np.sqrt(bent_square - bent_mean**2), np.sqrt(cubic_square - cubic_mean**2)
+
+    def products(x: Floats) -> Floats:
+        z, bent, cubic = powers(x)
+        bent, cubic = bent / bent_scale, cubic / cubic_scale
+        pairs = (z, bent), (z, cubic), (bent, bent)
+        return np.stack([z.T @ z, *(f for a, b in pairs for f in (a.T @ b, (a**2).T @ b**2))])
+
+    rho, *found = mean(products)
     most = np.sqrt(2 * np.log(5 * m**2))
     worst = np.zeros((m, m))
-    for a, b, expected in ((z, bent, 0.0), (z, cubic, 0.0), (bent, bent, rho**2)):
-        moments = a.T @ b / n
-        error = np.sqrt(np.maximum((a**2).T @ b**2 / n - moments**2, 1e-12) / n)  # from the rows
+    for moments, squares, expected in zip(found[::2], found[1::2], (0.0, 0.0, rho**2), strict=True):
+        error = np.sqrt(np.maximum(squares - moments**2, 1e-12) / n)  # from the rows
         off = np.abs(moments - expected) / error
         worst = np.maximum(worst, np.maximum(off, off.T))
     np.fill_diagonal(worst, 0.0)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpmnet.directed.basis import Basis
 from gpmnet.directed.cells import Cells
 from gpmnet.directed.forward import Chosen, forward, sweep
-from gpmnet.directed.logit import logit_gain
+from gpmnet.directed.logit import logit_gain_of
 from gpmnet.directed.score import Floats, Ints, Parents
 
 
@@ -70,12 +71,16 @@ class Indicators:
         cell, count = self._cells.of(given)
         codes, r = self._cells.codes[child], self._cells.levels[child]
         counts = np.bincount(cell * r + codes, minlength=count * r).reshape(count, r) + 1.0 / r
-        offset = np.log(counts / counts.sum(axis=1, keepdims=True))[cell]
-        values = self._within.moments.phi[:, columns]
+        offset = np.log(counts / counts.sum(axis=1, keepdims=True))
+        phi, means = self._within.moments.phi, np.zeros((count, len(columns)))
         if given:
-            rows = np.maximum(np.bincount(cell, minlength=count), 1)
-            means = np.stack(
-                [np.bincount(cell, column, minlength=count) / rows for column in values.T], axis=1
-            )
-            values = values - means[cell]
-        return logit_gain(values, codes, offset)
+            rows = np.bincount(cell, minlength=count)
+            share = np.sqrt(rows[rows > 0] / len(cell))
+            means[rows > 0] = self._within.means(given)[:, columns] / share[:, None]
+
+        def some(piece: slice) -> tuple[Floats, NDArray[np.integer], Floats]:
+            values = phi[piece][:, columns].astype(np.float64, copy=False)
+            own = cell[piece]
+            return (values - means[own] if given else values), codes[piece], offset[own]
+
+        return logit_gain_of(some, len(cell), len(columns), r)

@@ -17,6 +17,7 @@ import numpy as np
 
 from gpmnet.directed.basis import Basis
 from gpmnet.directed.forward import Chosen, forward
+from gpmnet.directed.rows import most_kept
 from gpmnet.directed.score import Floats, Ints, Parents
 
 _REACH = 9.0
@@ -24,7 +25,7 @@ _REACH = 9.0
 _SURE = 4.0
 """Times log n a column: a parent worth that much to the mean is not spare."""
 _RECENT = 64
-"""Fits whose squares of residuals are kept."""
+"""Fits whose squares of residuals are kept, fewer of a long table."""
 _LEAST = 0.2
 """The least that a fitted variance can be of the mean one."""
 
@@ -52,8 +53,7 @@ class LocationScale:
 
     def __init__(self, basis: Basis) -> None:
         self._basis, self._within = basis, basis.within
-        self._phi, self._n = basis.within.moments.phi, basis.within.moments.n
-        self._light = self._phi.astype(np.float32)  # for moments of the squares, whose noise is far larger
+        self._moments, self._n = basis.within.moments, basis.within.moments.n
         self._recent: dict[tuple[int, Parents], tuple[Floats, float]] = {}
 
     def fit(self, child: int, parents: Parents) -> LocationScaleFit:
@@ -73,13 +73,13 @@ class LocationScale:
         rest = self._rest(child, columns[mean.columns])
         spread, noise = self._spread(rest)
         self._keep((child, parents), (spread, noise))
-        moments[0, 1:] = moments[1:, 0] = spread.astype(np.float32) @ self._light[:, columns] / self._n
+        moments[0, 1:] = moments[1:, 0] = self._moments.with_values(spread, columns)
         moments[0, 0] = spread @ spread / self._n
         scale = forward(moments, np.maximum(price, basis.bent(1)), n, noise)
         if len(mean.columns) or len(scale.columns):
             at = 1 + scale.columns
             slopes = _slopes(moments[at[:, None], at], moments[at, 0])
-            score += self._noise(rest, self._phi[:, columns[scale.columns]] @ slopes) - scale.price
+            score += self._noise(rest, self._moments.combined(columns[scale.columns], slopes)) - scale.price
         return LocationScaleFit(child, parents, score, mean, scale)
 
     def spare(self, fit: LocationScaleFit) -> tuple[int, ...]:
@@ -116,7 +116,7 @@ class LocationScale:
         spread, noise = self._recent.get((fit.child, fit.parents)) or self._spread(
             self._rest(fit.child, columns[fit.mean.columns])
         )
-        moments = (spread.astype(np.float32) @ self._light).astype(np.float64) / self._n
+        moments = self._moments.with_values(spread)
         used = columns[fit.scale.columns]
         inner = np.block(
             [[self._within(used, used), moments[used][:, None]], [moments[used], spread @ spread / self._n]]
@@ -131,7 +131,7 @@ class LocationScale:
         """Return what a regression on columns leaves of a child's normal score."""
         y = self._basis.blocks[child][:1]
         slopes = _slopes(self._within(columns, columns), self._within(columns, y)[:, 0])
-        found: Floats = self._phi[:, y[0]] - self._phi[:, columns] @ slopes
+        found: Floats = self._moments.phi[:, y[0]] - self._moments.combined(columns, slopes)
         return found
 
     def _spread(self, rest: Floats) -> tuple[Floats, float]:
@@ -142,7 +142,7 @@ class LocationScale:
 
     def _keep(self, key: tuple[int, Parents], spread: tuple[Floats, float]) -> None:
         """Keep the squares of the latest fits: a search that takes a parent asks at once what to take next."""
-        if len(self._recent) >= _RECENT:
+        if len(self._recent) >= most_kept(self._n, _RECENT):
             self._recent.pop(next(iter(self._recent)))
         self._recent[key] = spread
 

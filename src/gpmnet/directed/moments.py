@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpmnet.directed.cells import Cells
+from gpmnet.directed.rows import pieces, summed
 from gpmnet.directed.score import Floats, Ints, Parents
+from gpmnet.table.space import release
 
 _BLOCK = 4096
 """Rows whose products are summed at a time."""
@@ -23,12 +26,13 @@ class Moments:
     Attributes
     ----------
     phi : ndarray of shape (n, M + 1)
-        Features side by side, each centred with unit variance and those of one variable uncorrelated; the last is zero.
+        Features side by side, each centred with unit variance and those of one variable uncorrelated; the last is zero. Of
+        a long table in single precision and on the disk; sums of products are double.
     blocks : tuple of ndarray of int
         Columns of each variable.
     """
 
-    phi: Floats
+    phi: NDArray[np.floating]
     blocks: tuple[Ints, ...]
 
     @property
@@ -39,11 +43,38 @@ class Moments:
     @cached_property
     def gram(self) -> Floats:
         """Means of the products of all columns, (M + 1, M + 1)."""
+        return summed(self._products, self.n, self.phi) / self.n
+
+    def _products(self, piece: slice) -> Floats:
         total = np.zeros((self.phi.shape[1],) * 2)
-        for start in range(0, self.n, _BLOCK):
-            rows = self.phi[start : start + _BLOCK]
+        for start in range(piece.start, piece.stop, _BLOCK):
+            rows = self.phi[start : min(start + _BLOCK, piece.stop)].astype(np.float64, copy=False)
             total += rows.T @ rows
-        return total / self.n
+        return total
+
+    @cached_property
+    def light(self) -> NDArray[np.float32]:
+        """The features in single precision, for sums whose noise is far larger."""
+        return self.phi.astype(np.float32, copy=False)
+
+    def combined(self, columns: Ints, weights: Floats) -> Floats:
+        """Return the sum of columns (q,) with weights (q,): (n,)."""
+        found = np.empty(self.n)
+        for piece in pieces(self.n):
+            found[piece] = self.phi[piece][:, columns] @ weights
+        release(self.phi)
+        return found
+
+    def with_values(self, values: Floats, columns: Ints | None = None) -> Floats:
+        """Return the mean products of values (n,) with columns (q,), or with all: in single precision piece by piece."""
+        light, single = self.light, values.astype(np.float32)
+
+        def products(piece: slice) -> Floats:
+            rows = light[piece] if columns is None else light[piece][:, columns]
+            found: Floats = (single[piece] @ rows).astype(np.float64)
+            return found
+
+        return summed(products, self.n, light) / self.n
 
     @cached_property
     def padded(self) -> Ints:
@@ -88,9 +119,18 @@ class Within:
             if len(self._known) >= _MOST:
                 self._known.pop(next(iter(self._known)))
             cell, _ = self._cells.of(given)
-            order = np.argsort(cell, kind="stable")
-            starts = np.flatnonzero(np.r_[True, np.diff(cell[order]) > 0])
-            count = np.diff(np.r_[starts, len(cell)])
-            sums = np.add.reduceat(self.moments.phi[order], starts, axis=0)
-            self._known[given] = sums / np.sqrt(count * len(cell))[:, None]
+            rows = np.bincount(cell)
+            used = np.flatnonzero(rows)
+            sums = summed(partial(self._sums, cell, used), len(cell), self.moments.phi)
+            self._known[given] = sums / np.sqrt(rows[used] * len(cell))[:, None]
         return self._known[given]
+
+    def _sums(self, cell: Ints, used: Ints, piece: slice) -> Floats:
+        """Return the sums of all columns in the cells that are used, over some rows: (cells, M + 1)."""
+        own = cell[piece]
+        order = np.argsort(own, kind="stable")
+        starts = np.flatnonzero(np.r_[True, np.diff(own[order]) > 0])
+        found = np.zeros((len(used), self.moments.phi.shape[1]))
+        at = np.searchsorted(used, own[order][starts])
+        found[at] = np.add.reduceat(self.moments.phi[piece][order], starts, axis=0, dtype=np.float64)
+        return found

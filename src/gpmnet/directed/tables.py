@@ -10,6 +10,8 @@ sequences of N values (Roos, Silander, Kontkanen, Myllymaki 2008). Empty cells c
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from gpmnet.directed.cells import Cells
@@ -17,24 +19,31 @@ from gpmnet.directed.score import FamilyScore, Floats, Ints, Parents
 
 _EXACT = 1000
 """Up to so many rows C(N, 2) is summed; above, its expansion is right to nine digits."""
+_LISTED = 1 << 20
+"""Cells of up to so many rows have their cost in a list; that of larger ones, which are few, is computed."""
 
 
 def log_complexity(n: int, r: int) -> Floats:
-    r"""Return log C(N, r) for N = 0..n and r levels.
-
-    C(N, 2) is :math:`\sum_k N! / ((N-k)! N^k)` by Abel's identity; then :math:`C(N, r+2) = C(N, r+1) + (N/r) C(N, r)`
-    (Kontkanen, Myllymaki 2007).
+    """Return log C(N, r) for N = 0..n and r levels; see `log_complexities`.
 
     Examples
     --------
     >>> np.exp(log_complexity(2, 2)).round(3)  # of one value: 1 + 1; of two: 1 + 1/2 + 1
     array([1. , 2. , 2.5])
     """
-    size = np.arange(n + 1, dtype=np.float64)
+    return log_complexities(np.arange(n + 1, dtype=np.float64), r)
+
+
+def log_complexities(size: Floats, r: int) -> Floats:
+    r"""Return log C(N, r) for some N, (k,), and r levels.
+
+    C(N, 2) is :math:`\sum_k N! / ((N-k)! N^k)` by Abel's identity; then :math:`C(N, r+2) = C(N, r+1) + (N/r) C(N, r)`
+    (Kontkanen, Myllymaki 2007).
+    """
     if r == 1:
-        return np.zeros(n + 1)
+        return np.zeros(len(size))
     last = np.log(_two_levels(size))
-    before = np.zeros(n + 1)
+    before = np.zeros(len(size))
     with np.errstate(divide="ignore"):
         log_size = np.log(size)
     for k in range(1, r - 1):
@@ -43,15 +52,16 @@ def log_complexity(n: int, r: int) -> Floats:
 
 
 def _two_levels(size: Floats) -> Floats:
-    small = size[: _EXACT + 1]
+    found, is_small = np.empty(len(size)), size <= _EXACT
+    small, large = size[is_small], size[~is_small]
     total, term = np.ones_like(small), np.ones_like(small)
-    for k in range(1, len(small)):
+    for k in range(1, 1 + int(small.max(initial=0.0))):
         term = term * np.maximum(small - k + 1, 0.0) / np.maximum(small, 1.0)
         total += term
-    large = size[_EXACT + 1 :]
     root = np.sqrt(np.pi * large / 2)
-    more = root + 2 / 3 + np.sqrt(np.pi / (2 * large)) / 12 - 4 / (135 * large)
-    return np.concatenate([total, more])
+    found[is_small] = total
+    found[~is_small] = root + 2 / 3 + np.sqrt(np.pi / (2 * large)) / 12 - 4 / (135 * large)
+    return found
 
 
 class TableScore(FamilyScore):
@@ -59,11 +69,11 @@ class TableScore(FamilyScore):
 
     def __init__(self, cells: Cells) -> None:
         self.d, self.cells = len(cells.levels), cells
-        count = np.arange(cells.n + 1, dtype=np.float64)
-        self._log_counts = count * np.log(np.maximum(count, 1.0))  # N log N
+        listed = np.arange(min(cells.n, _LISTED) + 1, dtype=np.float64)
+        self._log_counts = _n_log_n(listed)
         # of a cell: its N log N and its complexity
         self._cell_cost = {
-            r: self._log_counts + log_complexity(cells.n, r) for r in sorted(set(cells.levels)) if r
+            r: self._log_counts + log_complexities(listed, r) for r in sorted(set(cells.levels)) if r
         }
         self._known: dict[tuple[int, Parents], float] = {}
 
@@ -87,5 +97,21 @@ class TableScore(FamilyScore):
     def _length(self, child: int, cell: Ints, count: int) -> float:
         r = self.cells.levels[child]
         counts = np.bincount(cell * r + self.cells.codes[child], minlength=count * r).reshape(count, r)
-        fit = self._log_counts[counts].sum()
-        return float(fit - self._cell_cost[r][counts.sum(axis=1)].sum())
+        rows = counts.sum(axis=1)
+        fit = _looked_up(self._log_counts, counts, _n_log_n).sum()
+        cost = _looked_up(self._cell_cost[r], rows, lambda size: _n_log_n(size) + log_complexities(size, r)).sum()
+        return float(fit - cost)
+
+
+def _n_log_n(count: Floats) -> Floats:
+    return np.asarray(count * np.log(np.maximum(count, 1.0)))
+
+
+def _looked_up(listed: Floats, counts: Ints, compute: Callable[[Floats], Floats]) -> Floats:
+    """Return what is listed for counts, and computed for those beyond the list."""
+    if counts.max(initial=0) < len(listed):
+        return np.asarray(listed[counts])
+    found = listed[np.minimum(counts, len(listed) - 1)]
+    beyond = counts >= len(listed)
+    found[beyond] = compute(counts[beyond].astype(np.float64))
+    return found

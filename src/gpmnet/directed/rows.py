@@ -1,0 +1,56 @@
+"""Rows in pieces: what a score needs of them are sums, so that of a long table only a few pieces are in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpmnet.directed.score import Floats
+from gpmnet.parallel import side_by_side
+from gpmnet.table.space import release
+
+PIECE = 1 << 18
+"""Rows that are summed at a time."""
+_TOGETHER = 4  # pieces whose sums are added before they meet those of others: the same, however many threads there are
+
+
+def pieces(n: int) -> list[slice]:
+    """Return n rows in pieces; one where they are few."""
+    return [slice(at, min(at + PIECE, n)) for at in range(0, max(n, 1), PIECE)]
+
+
+def summed(of: Callable[[slice], Floats], n: int, *read: NDArray[Any]) -> Floats:
+    """Return the sum of what a function says of the pieces of n rows, those of long tables side by side.
+
+    The order in which sums are made does not depend on threads. What was read of arrays on the disk is given back.
+    """
+    groups = [pieces(n)[at : at + _TOGETHER] for at in range(0, len(pieces(n)), _TOGETHER)]
+
+    def some(part: slice) -> list[Floats]:
+        found = []
+        for group in groups[part]:
+            found.append(_total([of(piece) for piece in group]))
+            for array in read:
+                release(array)
+        return found
+
+    return _total([total for part in side_by_side(some, len(groups), len(groups)) for total in part])
+
+
+def _total(parts: list[Floats]) -> Floats:
+    found = parts[0]
+    for part in parts[1:]:
+        found = found + part
+    return np.asarray(found)
+
+
+def most_kept(n: int, most: int) -> int:
+    """Return how many arrays of n rows are kept for later, where those of short tables are `most`.
+
+    >>> most_kept(1000, 64), most_kept(10_000_000, 64)
+    (64, 6)
+    """
+    return max(4, min(most, (1 << 26) // max(n, 1)))
