@@ -89,13 +89,12 @@ def fit(path: str, engine: str, most_rows: int, jobs: int, memory: str | None) -
     from gpmnet.parallel import limited_threads
     from gpmnet.table import load_table
 
-    inner = "options__most_rows" if engine == "local" else "options__local__most_rows"
-    model = GPM(engine, n_jobs=jobs, memory=memory).set_params(**{inner: most_rows})
+    model = GPM(engine, n_jobs=jobs, memory=memory).set_params(options__most_rows=most_rows or None)
     with limited_threads(jobs):  # as in a fit of a path
         began = time.perf_counter(), time.process_time()
         table = load_table(path, max_gb=1e4)
-        encoded = table.encode(0, most_rows)
-    about = {"rows_looked_at": encoded.n_rows, "threads": jobs, "memory": memory}
+        n_looked_at = table.encode(0, most_rows or None).n_rows
+    about = {"rows_looked_at": n_looked_at, "threads": jobs, "memory": memory}
     tell("load and encode", table.n_rows, len(table.names), began, **about)
     net = model.fit(table).network_
     tell(f"load, fit ({engine})", table.n_rows, len(table.names), began, **about, edges=net.n_edges)
@@ -133,7 +132,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--engine", default="local")
-    parser.add_argument("--most-rows", type=int, default=50_000)
+    parser.add_argument("--most-rows", type=int, default=50_000, help="rows that are looked at, 0 for all")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--dask", type=int, metavar="N", help="load only, with so many workers")
     parser.add_argument("--memory", help="budget of the fit, such as 4GB")

@@ -66,8 +66,8 @@ def test_all_rows_of_a_long_table_are_refused_before_anything_is_computed(monkey
     n = 300_000
     drawn = np.random.default_rng(0).normal(size=(n, 2))
     table = load_table(np.c_[drawn, drawn.sum(axis=1) + np.random.default_rng(1).normal(size=n)])
-    inner = "options__most_rows" if engine == "local" else "options__local__most_rows"
-    model = GPM(engine).set_params(**{inner: None})
+    also = {"options__local__most_rows": None} if engine == "dag" else {}
+    model = GPM(engine).set_params(options__most_rows=None, **also)
     with smaller_blocks(MOST_HALVINGS):
         free = model.plan().engine.memory(120_000, table.n_levels)
     monkeypatch.setattr("gpmnet.engines.base.available_bytes", lambda device, budget=None: free)

@@ -260,8 +260,7 @@ def test_an_infinite_value_is_named(tmp_path, on_disk):
 def test_the_network_is_the_same(tmp_path, on_disk, engine, form):
     frame = everything(900)
     frame.to_parquet(tmp_path / form) if form == "t.parquet" else frame.to_csv(tmp_path / form, index=False)
-    inner = "options__most_rows" if engine == "local" else "options__local__most_rows"
-    model = GPM(engine).set_params(**{inner: 300})
+    model = GPM(engine).set_params(options__most_rows=300)
     held = model.fit(tmp_path / form).network_
     on_disk()
     streamed_one = model.fit(tmp_path / form).network_

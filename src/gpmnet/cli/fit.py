@@ -99,6 +99,14 @@ def fit(
             help="Dag engine: leave out edges without support by a test; for data of no directed graph."
         ),
     ] = False,
+    most_rows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Local and dag engine: rows of a long table that are looked at, drawn at random; 50,000 unless told, 0 for "
+            "all. Time grows with them; memory too, but not that of the dag engine.",
+        ),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads at most; -1 for all.")] = None,
     memory: Annotated[
         str | None,
@@ -155,6 +163,7 @@ def fit(
     parts = {"energy": energy, "objective": objective, "penalty": penalty, "decide": decide}
     _check_needs(engine, ("deep", "paper", "kernels"), parts | {"base": base})
     _check_needs(engine, ("dag",), {"arrows": arrows, "tiers": tiers, "drop-fill-in": drop_fill_in or None})
+    _check_needs(engine, ("local", "dag"), {"most-rows": most_rows})
     settings = {
         "engine": engine,
         "fdr": fdr,
@@ -177,6 +186,8 @@ def fit(
         settings["options__base"] = base
     if drop_fill_in:
         settings["options__drop_fill_in"] = True
+    if most_rows is not None:
+        settings["options__most_rows"] = most_rows or None
     together = groups if block_rows is None else Block(block_rows)
     check_together(engine, stability, resume, workers is not None or cluster is not None)
     with progress_bar(quiet) as progress:

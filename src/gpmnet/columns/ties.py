@@ -23,7 +23,7 @@ def tied_means(values: Tensor, group: Tensor) -> Tensor:
 
 
 def means_of_ties(values: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the same for one variable, (n,), value by value and not row by row: (values, k), and their shares of the rows."""
+    """Return the same for one variable, (n,), value by value and not row by row: (values, k); and the share of each."""
     count = torch.bincount(group)
     stop = count.cumsum(dim=0)
     sums = torch.cat([torch.zeros_like(values[:1]), values.cumsum(dim=0)])

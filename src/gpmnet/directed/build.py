@@ -25,8 +25,10 @@ from gpmnet.parts import Part
 from gpmnet.table import Encoded
 from gpmnet.table.space import IN_MEMORY_BYTES, column_space, release
 
-_ROW, _LONG_ROW = 2000, 300
-"""Bytes a row of what is kept of cells and of residuals, and of a lookup while columns are made."""
+_ROW = 250
+"""Bytes a row of a lookup while columns are made, and of a family while it is scored."""
+_KEPT_ROW, _MOST_KEPT = 2000, 1 << 28
+"""Bytes a row, and in all, of cells and residuals that are kept for families to come."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,11 @@ def score_memory(n_rows: int, n_levels: NDArray[np.intp], options: ScoreOptions)
     Columns and scores that take more than `gpmnet.table.space.IN_MEMORY_BYTES` are on the disk.
     """
     columns = int(np.where(n_levels > 0, n_levels - 1, options.features).sum())
-    long = n_rows > PIECE
-    held = (columns + int(np.count_nonzero(n_levels == 0))) * n_rows * (4 if long else 12)
-    rows = n_rows * (2 * int(np.count_nonzero(n_levels)) + (_LONG_ROW if long else _ROW))
-    return min(held, 2 * IN_MEMORY_BYTES) + rows + 16 * columns**2
+    held = columns + int(np.count_nonzero(n_levels == 0))
+    held *= 12 * min(n_rows, PIECE) + 4 * max(0, n_rows - PIECE)  # the latter in single precision alone
+    kept = min(_KEPT_ROW * n_rows, _MOST_KEPT)
+    rows = n_rows * (2 * int(np.count_nonzero(n_levels)) + _ROW)
+    return min(held, 2 * IN_MEMORY_BYTES) + kept + rows + 16 * columns**2
 
 
 def build_score(encoded: Encoded, options: ScoreOptions) -> MixedScore:
@@ -145,4 +148,4 @@ def _whitened(counts: NDArray[np.intp]) -> Floats:
     weight = np.sqrt(share)[:, None]
     q, r = np.linalg.qr(weight * (np.eye(len(counts))[:, 1:] - share[1:]))
     q *= np.sign(np.where(np.abs(np.diag(r)) > 1e-9, np.diag(r), 0.0))
-    return np.divide(q, weight, out=np.zeros_like(q), where=weight > 0)
+    return np.asarray(np.divide(q, weight, out=np.zeros_like(q), where=weight > 0))

@@ -90,7 +90,11 @@ class ConditionalGaussianScore:
         if given in self._known:
             return True
         self._asked[given] = self._asked.get(given, 0) + 1
-        if count * size**2 > _KEPT or count * _FILLED > self.cells.n or self._asked[given] <= size**2 / _CALLS:
+        if (
+            count * size**2 > _KEPT
+            or count * _FILLED > self.cells.n
+            or self._asked[given] <= size**2 / _CALLS
+        ):
             return False
         if len(self._known) >= _MOST:
             self._known.pop(next(iter(self._known)))

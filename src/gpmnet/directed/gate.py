@@ -27,7 +27,8 @@ def linear_variables(scores: NDArray[np.floating]) -> NDArray[np.bool_]:
         return np.ones(m, dtype=bool)
 
     def mean(of: Callable[[Floats], Floats]) -> Floats:
-        return summed(lambda piece: of(scores[piece].astype(np.float64, copy=False)), n, scores) / n
+        total = summed(lambda piece: of(scores[piece].astype(np.float64, copy=False)), n, scores)
+        return np.asarray(total / n)
 
     centre = mean(lambda x: x.sum(axis=0))
     scale = np.sqrt(mean(lambda x: ((x - centre) ** 2).sum(axis=0)))

@@ -62,7 +62,7 @@ class Moments:
         found = np.empty(self.n)
         for piece in pieces(self.n):
             found[piece] = self.phi[piece][:, columns] @ weights
-        release(self.phi)
+            release(self.phi)
         return found
 
     def with_values(self, values: Floats, columns: Ints | None = None) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -29,22 +30,20 @@ def summed(of: Callable[[slice], Floats], n: int, *read: NDArray[Any]) -> Floats
     """
     groups = [pieces(n)[at : at + _TOGETHER] for at in range(0, len(pieces(n)), _TOGETHER)]
 
-    def some(part: slice) -> list[Floats]:
-        found = []
-        for group in groups[part]:
-            found.append(_total([of(piece) for piece in group]))
-            for array in read:
-                release(array)
+    def one(piece: slice) -> Floats:
+        found = of(piece)
+        for array in read:
+            release(array)
         return found
 
-    return _total([total for part in side_by_side(some, len(groups), len(groups)) for total in part])
+    def some(part: slice) -> list[Floats]:
+        return [_total(map(one, group)) for group in groups[part]]
+
+    return _total(total for part in side_by_side(some, len(groups), len(groups)) for total in part)
 
 
-def _total(parts: list[Floats]) -> Floats:
-    found = parts[0]
-    for part in parts[1:]:
-        found = found + part
-    return np.asarray(found)
+def _total(parts: Iterable[Floats]) -> Floats:
+    return reduce(np.add, parts)
 
 
 def most_kept(n: int, most: int) -> int:

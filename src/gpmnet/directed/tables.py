@@ -99,7 +99,9 @@ class TableScore(FamilyScore):
         counts = np.bincount(cell * r + self.cells.codes[child], minlength=count * r).reshape(count, r)
         rows = counts.sum(axis=1)
         fit = _looked_up(self._log_counts, counts, _n_log_n).sum()
-        cost = _looked_up(self._cell_cost[r], rows, lambda size: _n_log_n(size) + log_complexities(size, r)).sum()
+        cost = _looked_up(
+            self._cell_cost[r], rows, lambda size: _n_log_n(size) + log_complexities(size, r)
+        ).sum()
         return float(fit - cost)
 
 

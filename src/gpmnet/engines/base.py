@@ -318,7 +318,7 @@ def looked_at(table: Table, engine: Engine, seed: int) -> tuple[Encoded, tuple[s
     encoded = table.encode(seed, most)
     if most is None or n <= most:
         return encoded, ()
-    note = f"edges rest on {most:,} of {n:,} rows, drawn at random; most_rows=None in the engine's LocalOptions takes all"
+    note = f"edges rest on {most:,} of {n:,} rows, drawn at random; options__most_rows=None (--most-rows 0) takes all"
     return encoded, (note,)
 
 

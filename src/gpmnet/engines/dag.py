@@ -49,6 +49,9 @@ class DagOptions(Part):
         from a directed graph, whose moral graph has more edges than the data; else it costs true ones.
     alpha_fill_in : float
         P-value above which they are left out.
+    most_rows : int or None
+        Rows that the score looks at: of longer tables a random sample; None takes all, which costs time in proportion but
+        no memory to speak of. Tests, Omega and the screen look at `local.most_rows` of them at most.
     score : ScoreOptions
     local : LocalOptions
         Of the tests, of Omega and of the screen.
@@ -59,6 +62,7 @@ class DagOptions(Part):
     screened_above: int = 300
     drop_fill_in: bool = False
     alpha_fill_in: float = 0.01
+    most_rows: int | None = 50_000
     score: ScoreOptions = field(default_factory=ScoreOptions)
     local: LocalOptions = field(default_factory=LocalOptions)
 
@@ -68,6 +72,8 @@ class DagOptions(Part):
             check_number(self, name, 1, integer=True)
         check_number(self, "screened_above", 0, integer=True)
         check_number(self, "alpha_fill_in", 0.0, 1.0, open_low=True)
+        if self.most_rows is not None:
+            check_number(self, "most_rows", 100, integer=True)
         check_type(self, "drop_fill_in", bool)
         check_type(self, "score", ScoreOptions)
         check_type(self, "local", LocalOptions)
@@ -79,6 +85,17 @@ class DagFound(LocalFound):
 
     graph: Directions
     is_kept: NDArray[np.bool_]
+    n_scored: int
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say which rows what rests on, if not all on the same."""
+        if self.problem.n == self.n_scored:
+            return ()
+        return (
+            f"edges rest on {self.n_scored:,} rows; their p-values, strengths and Omega on {self.problem.n:,} of these, "
+            "drawn at random",
+        )
 
     def decided(self) -> NDArray[np.bool_]:
         """Return which pairs are edges: all, but for those that were dropped as fill-in."""
@@ -117,8 +134,8 @@ class DagEngine(Engine):
 
     @property
     def most_rows(self) -> int | None:
-        """How many rows it looks at: as many as the tests that are its second opinion."""
-        return self.options.local.most_rows
+        """How many rows its score looks at."""
+        return self.options.most_rows
 
     def memory(self, n_rows: int, n_levels: NDArray[np.intp]) -> int:
         """Return about how many bytes a fit needs: what the local engine needs, and the moments of all columns."""
@@ -129,16 +146,17 @@ class DagEngine(Engine):
     def fit(self, problem: Problem) -> DagFound:
         """Return the edges of the moral graph of the best directed graph that was found."""
         o, d = self.options, problem.d
-        knowledge = known(problem)
-        candidates = self._candidates(problem)
+        knowledge, few = known(problem), self._few(problem)
+        candidates = self._candidates(few)
         problem.progress("moments", 0, 1)
         score = build_score(problem.encoded, o.score)
         problem.progress("moments", 1, 1)
         search = OrderSearch(score, knowledge, candidates, o.most_parents)
         found = search(problem.seed, o.starts, problem.progress, problem.shelf)
         edges = moral_edges(score, found.parents)
-        searched = self._searched(problem, edges, candidates)
-        tests = LocalEngine(o.local).test_pairs(searched, problem)
+        del score, search
+        searched = self._searched(few, edges, candidates)
+        tests = LocalEngine(o.local).test_pairs(searched, few)
         graph = found.graph_class(problem.encoded.names, knowledge)
         log_p = tests.log_p.cpu().numpy()
         kept = (log_p <= np.log(o.alpha_fill_in)) if o.drop_fill_in else np.ones(len(edges), dtype=bool)
@@ -159,11 +177,19 @@ class DagEngine(Engine):
             fitter=NodeFitter(searched.test.designs.features, o.local.node, problem.seed),
             newton_steps=o.local.node.newton_steps,
             searched=searched,
-            problem=problem,
+            problem=few,
             most_joint=0,
             graph=Directions(graph, edges),
             is_kept=kept,
+            n_scored=problem.n,
         )
+
+    def _few(self, problem: Problem) -> Problem:
+        """Return the problem of the rows that tests, Omega and the screen look at."""
+        most = self.options.local.most_rows
+        if most is None or problem.n <= most:
+            return problem
+        return replace(problem, encoded=problem.encoded.sample(most, problem.seed))
 
     def _candidates(self, problem: Problem) -> list[Ints] | None:
         """Return who may be a parent of whom: all, or what the local engine's screen lets through either way."""

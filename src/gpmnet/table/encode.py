@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from gpmnet.table.order import name_noise, noise_at
+from gpmnet.table.space import column_space, release
 
 Needs: TypeAlias = Literal["pair", "set"]
 _SORTED_FROM = 1000  # times fewer order statistics than rows: beyond that all rows are sorted
@@ -77,16 +78,24 @@ class Encoded:
 
     def take(self, rows: NDArray[np.intp]) -> Encoded:
         """Return some of the rows, ranked among themselves."""
-        ranks = np.empty((len(rows), self.ranks.shape[1]), dtype=np.int32, order="F")
+        ranks = column_space(len(rows), self.ranks.shape[1], np.int32)
         for k in range(ranks.shape[1]):
             ranks[np.argsort(self.ranks[rows, k]), k] = np.arange(len(rows), dtype=np.int32)
-        groups = np.empty((len(rows), len(self.tied)), dtype=np.int32, order="F")
+            release(self.ranks)
+            release(ranks)
+        groups = column_space(len(rows), len(self.tied), np.int32)
         for k in range(len(self.tied)):
             groups[:, k] = np.unique(self.groups[rows, k], return_inverse=True)[1]
+            release(self.groups)
+            release(groups)
         taken = {name: getattr(self, name)[rows] for name in ("codes", "fine_codes", "rows")}
         if self.observed is not None:
             taken["observed"] = self.observed[rows]
         return replace(self, ranks=ranks, groups=groups, **taken)
+
+    def sample(self, most: int, seed: int) -> Encoded:
+        """Return a random sample of so many rows, ranked among themselves; all where there are no more."""
+        return self if self.n_rows <= most else self.take(random_places(self.n_rows, most, seed))
 
     def without_rows(self) -> Encoded:
         """Return the same variables and no row."""
@@ -124,6 +133,11 @@ class Encoded:
     def scores(self) -> NDArray[np.float32]:
         """Normal scores of the ranks, as large as these; looked up anew each time."""
         return normal_scores(self.ranks)
+
+
+def random_places(n: int, most: int, seed: int) -> NDArray[np.intp]:
+    """Return the places of a random sample of n rows, in increasing order."""
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
 def _seen_levels(codes: NDArray[np.int16]) -> NDArray[np.int16]:

@@ -15,15 +15,16 @@ from gpmnet.table.encode import (
     Encoded,
     Needs,
     break_ties,
+    random_places,
     ranks_and_ties,
     sample_ranks,
     values_at_scores,
 )
 from gpmnet.table.missing import Filling
-from gpmnet.table.order import add_columns, by_sums, row_order
+from gpmnet.table.order import add_columns, by_sums, noise_at, row_order
 from gpmnet.table.ranked import ranked
 from gpmnet.table.schema import Column, Schema
-from gpmnet.table.space import columns_at_a_time, release, rows_of
+from gpmnet.table.space import column_space, columns_at_a_time, is_on_disk, release, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +132,10 @@ class Table:
             )
         if most is not None and most < self.n_rows:
             if self.observed is not None:  # what was observed is known of all rows at once
-                return self.encode(seed).take(_some(self.n_rows, most, seed))
+                return self.encode(seed).sample(most, seed)
             return self._sampled(seed, most)
+        if is_on_disk(self.numbers) and self.observed is None:
+            return self._by_columns(seed)
         scored, coded = self._named("scores"), self._named("codes")
         step = columns_at_a_time(self.n_rows, 512)
         ranks, tied, groups = ranks_and_ties(self.numbers, step)
@@ -174,16 +177,43 @@ class Table:
 
     def _sampled(self, seed: int, most: int) -> Encoded:
         """Return what `encode(seed).take(...)` would of a random sample, without the ranks of all rows."""
-        scored = self._named("scores")
-        sums = self._number_sums() if self.sums is None else self.sums.copy()
-        add_columns(sums, self._named("codes"), self.fine_codes)
-        places = _some(self.n_rows, most, seed)
-        rows = by_sums(sums)[places]
+        scored, tied = self._named("scores"), self._tied()
+        places = random_places(self.n_rows, most, seed)
+        rows = self._order()[places]
         values = rows_of(self.numbers, rows)
-        distinct = np.array([column.n_distinct for column in self.variables if column.encoding == "scores"])
-        tied = np.flatnonzero(distinct < self.n_rows)
         ranks, groups = sample_ranks(values, tied, [scored[k] for k in tied], places, seed)
         return self._encoded(rows, ranks, tied, groups)
+
+    def _by_columns(self, seed: int) -> Encoded:
+        """Return what `encode` does of a table that is on the disk, one column at a time; ranks are on the disk as well.
+
+        Memory: 60 bytes a row. Time: a sort of each column, a second one of those with ties.
+        """
+        scored, tied, rows = self._named("scores"), self._tied(), self._order()
+        ranks, groups = (column_space(self.n_rows, k, np.int32) for k in (len(scored), len(tied)))
+        slot = {int(column): at for at, column in enumerate(tied)}
+        for k, name in enumerate(scored):
+            own = ranked(np.ascontiguousarray(self.numbers[:, k])).ranks[rows]
+            release(self.numbers)
+            if k in slot:
+                groups[:, slot[k]] = own
+                order = np.lexsort((noise_at(name, np.arange(self.n_rows), seed), own))
+                own[order] = np.arange(self.n_rows, dtype=np.int32)
+            ranks[:, k] = own
+            release(ranks)
+            release(groups)
+        return self._encoded(rows, ranks, tied, groups)
+
+    def _tied(self) -> NDArray[np.intp]:
+        """Return which columns of numbers have ties."""
+        distinct = np.array([column.n_distinct for column in self.variables if column.encoding == "scores"])
+        return np.flatnonzero(distinct < self.n_rows)
+
+    def _order(self) -> NDArray[np.intp]:
+        """Return the order of the rows by what they hold."""
+        sums = self._number_sums() if self.sums is None else self.sums.copy()
+        add_columns(sums, self._named("codes"), self.fine_codes)
+        return by_sums(sums)
 
     def _number_sums(self) -> NDArray[np.uint64]:
         """Return what the ranks of all numbers add to the order of the rows, one column at a time."""
@@ -216,8 +246,3 @@ class Table:
             f"{kinds.count(k)} {k}" for k in ("continuous", "ordinal", "discrete") if k in kinds
         )
         return f"Table({self.n_rows:,} rows, {len(kinds):,} variables: {counts or 'none'})"
-
-
-def _some(n: int, most: int, seed: int) -> NDArray[np.intp]:
-    """Return the places of a random sample of n rows."""
-    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
