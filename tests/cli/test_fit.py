@@ -59,6 +59,16 @@ def test_fit_writes_everything_and_says_what_it_found(table, tmp_path):
     assert page == report_html(network)
 
 
+@pytest.mark.parametrize("engine", ["local", "dag"])
+def test_how_many_rows_are_looked_at_can_be_said(table, tmp_path, engine):
+    for most, said in (("200", "200 of 300 rows"), ("0", None)):
+        out = tmp_path / f"{engine}{most}"
+        done = gpmnet("fit", table, "-o", out, "--engine", engine, "--most-rows", most, "--no-report")
+        assert done.returncode == 0, done.stderr
+        notes = " ".join(MarkovNetwork.load(out).facts.warnings)
+        assert (said in notes) if said else ("drawn at random" not in notes)
+
+
 def test_fit_without_a_report(table, tmp_path):
     done = gpmnet("fit", table, "-o", tmp_path / "out", "--no-report", "--raw-csv")
     assert done.returncode == 0, done.stderr
@@ -135,6 +145,8 @@ def test_forbidden_and_required_pairs_come_from_files(table, tmp_path):
         (["--energy", "mlp"], "--energy needs --engine deep"),
         (["--objective", "mixed"], "--objective needs --engine deep"),
         (["--penalty", "scad"], "--penalty needs --engine deep"),
+        (["--engine", "deep", "--most-rows", "200"], "--most-rows needs --engine local or dag"),
+        (["--most-rows", "-3"], "most_rows must be a whole number of at least 100"),
     ],
 )
 def test_mistakes_leave_nothing_behind(table, tmp_path, arguments, words):

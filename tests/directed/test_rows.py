@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from gpmnet import GPM
+from gpmnet.columns import features
 from gpmnet.columns.features import FeatureLookup, build_features
 from gpmnet.columns.functions import Cosine, Power
 from gpmnet.directed import build, rows, tables
@@ -68,26 +70,28 @@ def test_sums_do_not_depend_on_threads(monkeypatch):
     np.testing.assert_allclose(found[0], drawn.sum(axis=0), rtol=1e-9)
 
 
-def test_columns_one_at_a_time_are_those_of_all_together():
+@pytest.mark.parametrize("long", [False, True])
+def test_columns_one_at_a_time_are_those_of_all_together(monkeypatch, long):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
         {"a": rng.normal(size=400), "b": rng.poisson(2.0, 400), "c": rng.normal(size=400).round(1)}
     )
     encoded = load_table(frame, kinds=dict.fromkeys("abc", "continuous")).encode()
     family = [Power(1), *(Cosine(m) for m in range(2, 6))]
-    import torch
-
     together = build_features(encoded, family, "cpu", torch.float64)
+    if long:
+        monkeypatch.setattr(features, "_LONG", 97)
     lookup = FeatureLookup(400, family)
     assert len(encoded.tied) == 2
+    near = {"atol": 1e-5 if long else 1e-8}
     for v in range(3):
-        z, features = lookup.of(encoded, v)
-        np.testing.assert_allclose(z, together.mid_scores[:, together.score_start[v]], atol=1e-12)
+        found = lookup.of(encoded, v, 5)
+        assert found.dtype == (np.float32 if long else np.float64)
+        np.testing.assert_allclose(found[:, 0], together.mid_scores[:, together.score_start[v]], **near)
         start = int(together.start[v])
-        np.testing.assert_allclose(features, together.phi[:, start : start + 5], atol=1e-8)
-        alone, none = lookup.of(encoded, v, features=False)
-        np.testing.assert_array_equal(alone, z)
-        assert none.shape == (400, 0)
+        np.testing.assert_allclose(found[:, 1:], together.phi[:, start : start + 5], **near)
+        np.testing.assert_array_equal(lookup.of(encoded, v, 2), found[:, :3])
+        np.testing.assert_array_equal(lookup.of(encoded, v, 0), found[:, :1])
 
 
 def test_whitened_indicators_are_those_of_a_decomposition_of_all_rows():

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gpmnet.columns.functions import Family, Scores, values
-from gpmnet.columns.ties import bounded_orthonormal, means_of_ties, tied_means
+from gpmnet.columns.ties import bounded_orthonormal, tied_means
 from gpmnet.table import Encoded, centred_indicators
 from gpmnet.table.encode import normal_quantiles
+
+_LONG = 1 << 18  # rows beyond which features are looked up in single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +139,7 @@ def rank_features(n: int, family: Family) -> NDArray[np.float64]:
 class FeatureLookup:
     """Normal scores and features of continuous variables by their ranks, one variable at a time.
 
-    Memory: n (k + 1) numbers of double precision, and as many again while a variable with ties is looked up.
+    Memory: n (k + 1) numbers, of single precision where rows are many, and as many again while a variable is looked up.
 
     Parameters
     ----------
@@ -149,25 +151,45 @@ class FeatureLookup:
 
     def __init__(self, n: int, family: Family) -> None:
         self.family = family
-        self._at_ranks = torch.as_tensor(np.column_stack([normal_quantiles(n), rank_features(n, family)]))
-
-    def of(self, encoded: Encoded, variable: int, features: bool = True) -> tuple[Tensor, Tensor]:
-        """Return z of a continuous variable, the mean one where rows share a value, and its features: (n,), (n, k).
-
-        Without features, (n, 0) in their place.
-        """
-        slot = np.searchsorted(encoded.tied, variable)
-        table = self._at_ranks if features else self._at_ranks[:, :1]
-        if slot == len(encoded.tied) or encoded.tied[slot] != variable:
-            at = torch.as_tensor(encoded.ranks[:, variable].astype(np.int64))
+        self._at_ranks = np.empty((n, 1 + len(family)), dtype=np.float64 if n <= _LONG else np.float32)
+        self._at_ranks[:, 0] = normal_quantiles(n)
+        if n <= _LONG:
+            self._at_ranks[:, 1:] = rank_features(n, family)
         else:
-            at = torch.as_tensor(encoded.groups[:, slot].astype(np.int64))
-            table, share = means_of_ties(table, at)
-            if features:
-                white = bounded_orthonormal(table[:, None, 1:], share)[:, 0]
-                table = torch.cat([table[:, :1], white], dim=1)
-        found = table[at]
-        return found[:, 0], found[:, 1:]
+            self._fill_in_pieces()
+
+    def of(self, encoded: Encoded, variable: int, features: int) -> NDArray[np.floating]:
+        """Return z of a continuous variable, the mean one where rows share a value, and its first features, side by side."""
+        slot = np.searchsorted(encoded.tied, variable)
+        if slot == len(encoded.tied) or encoded.tied[slot] != variable:
+            return self._at_ranks[:, : 1 + features][encoded.ranks[:, variable]]
+        group = encoded.groups[:, slot]
+        count = np.bincount(group)
+        means = (
+            np.add.reduceat(self._at_ranks, np.cumsum(count) - count, axis=0, dtype=np.float64)
+            / count[:, None]
+        )
+        if features:
+            share = torch.as_tensor(count / len(group))
+            means[:, 1:] = bounded_orthonormal(torch.as_tensor(means[:, None, 1:]), share)[:, 0].numpy()
+        return means[:, : 1 + features].astype(self._at_ranks.dtype, copy=False)[group]
+
+    def _fill_in_pieces(self) -> None:
+        """Fill in the features of `rank_features` by sums over pieces of the ranks, not by a decomposition of all."""
+        z, k = normal_quantiles(len(self._at_ranks)), len(self.family)
+        pieces = [slice(at, at + _LONG) for at in range(0, len(z), _LONG)]
+
+        def raw(piece: slice) -> NDArray[np.float64]:
+            return np.asarray(values(self.family, Scores(torch.as_tensor(z[piece]))).numpy())
+
+        mean = sum((raw(piece).sum(axis=0) for piece in pieces), np.zeros(k)) / len(z)
+        gram = np.zeros((k, k))
+        for piece in pieces:
+            centred = raw(piece) - mean
+            gram += centred.T @ centred / len(z)
+        white = np.linalg.inv(np.linalg.cholesky(gram)).T
+        for piece in pieces:
+            self._at_ranks[piece, 1:] = (raw(piece) - mean) @ white
 
 
 def build_features(encoded: Encoded, family: Family, device: str, dtype: torch.dtype) -> Features:

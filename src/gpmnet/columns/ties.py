@@ -22,14 +22,6 @@ def tied_means(values: Tensor, group: Tensor) -> Tensor:
     return mean.gather(0, group[..., None].expand(-1, -1, values.shape[1]))
 
 
-def means_of_ties(values: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the same for one variable, (n,), value by value and not row by row: (values, k); and the share of each."""
-    count = torch.bincount(group)
-    stop = count.cumsum(dim=0)
-    sums = torch.cat([torch.zeros_like(values[:1]), values.cumsum(dim=0)])
-    return (sums[stop] - sums[stop - count]) / count[:, None], count / len(group)
-
-
 def bounded_orthonormal(block: Tensor, share: Tensor | None = None) -> Tensor:
     """Return features (n, c, k) of c variables, each variable's centred and orthonormal in their order, up to `PEAK`.
 

@@ -112,8 +112,8 @@ def _scores(encoded: Encoded, lookup: FeatureLookup) -> NDArray[np.floating]:
     n, count = encoded.n_rows, encoded.ranks.shape[1]
     found = column_space(n, count, _precision(n))
     for k in range(count):
-        found[:, k] = lookup.of(encoded, k, features=False)[0].numpy()
-        release(found)
+        found[:, k] = lookup.of(encoded, k, 0)[:, 0]
+        _give_back(encoded, found)
     return found
 
 
@@ -133,10 +133,16 @@ def _moments(encoded: Encoded, lookup: FeatureLookup, linear: NDArray[np.bool_])
             for k in range(count):
                 phi[:, start + k] = table[:, k][codes]
         else:
-            phi[:, start : start + count] = lookup.of(encoded, place[v])[1][:, :count].numpy()
-        release(phi)
+            phi[:, start : start + count] = lookup.of(encoded, place[v], count)[:, 1:]
+        _give_back(encoded, phi)
     phi[:, -1] = 0.0
     return Moments(phi, tuple(np.arange(at, at + count) for at, count in zip(starts, width, strict=True)))
+
+
+def _give_back(encoded: Encoded, written: NDArray[np.floating]) -> None:
+    """Give back the memory of what was read and written of arrays on the disk."""
+    for array in (encoded.ranks, encoded.groups, written):
+        release(array)
 
 
 def _whitened(counts: NDArray[np.intp]) -> Floats:

@@ -17,6 +17,7 @@ from gpmnet.directed.cells import Cells
 from gpmnet.directed.forward import Chosen, forward, sweep
 from gpmnet.directed.logit import logit_gain_of
 from gpmnet.directed.score import Floats, Ints, Parents
+from gpmnet.table.space import release
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,7 @@ class Indicators:
 
         def some(piece: slice) -> tuple[Floats, NDArray[np.integer], Floats]:
             values = phi[piece][:, columns].astype(np.float64, copy=False)
+            release(phi)
             own = cell[piece]
             return (values - means[own] if given else values), codes[piece], offset[own]
 
