@@ -123,6 +123,20 @@ def stability_table(rows):
     )
 
 
+def all_rows_table(rows):
+    """Return the false and missed edges of the dag engine by how many rows it looked at."""
+    by = ["simulator", "kind", "looked_at"]
+    means = (
+        rows.groupby(by, sort=False)[["edges", "false", "missed", "seconds"]].mean().round(1).reset_index()
+    )
+    draws = rows.groupby(["simulator", "kind"]).seed.nunique().min()
+    return (
+        f"Ten variables, {int(rows.rows.iloc[0]):,} rows, means of {draws} draws. `looked_at`: rows behind the score "
+        "(`most_rows`). `flag` has a level that one row in 10,000 has, and one edge. Made by "
+        f"`python benchmarks/all_rows.py`.\n\n{markdown(means)}"
+    )
+
+
 def cost_table(rows):
     """Return what half-samples cost beside one fit, and what is asked of them."""
     return (

@@ -16,6 +16,7 @@ from gpmnet.bench.rows import load_rows
 from groups import ALONE, SAID
 from pictures import pictures, save
 from result_tables import (
+    all_rows_table,
     cells_won,
     ci_table,
     cost_table,
@@ -103,6 +104,7 @@ TITLES = {
     "stability": ("Stability of edges: how many are false", []),
     "stability_speed": ("Stability of edges: what half-samples cost", []),
     "many_rows": ("More rows than memory", []),
+    "all_rows": ("The dag engine on more and more rows of long tables", []),
     "twelve": ("Twelve variables, Butterfly continuous, n = 1000, beside GraphicalLassoCV", ["draw"]),
     "twelve-deep": ("The deep engine on twelve variables, beside GraphicalLassoCV", ["draw"]),
     "deep_growth": ("The deep engine: training time, 300 steps of the sliced objective", ["device", "d"]),
@@ -144,6 +146,8 @@ def table(rows, by):
         return intervals_table(rows)
     if "stability" in rows:
         return stability_table(rows)
+    if "looked_at" in rows:
+        return all_rows_table(rows)
     if ALONE in rows:
         return f"{SAID}\n\n{markdown(rows.drop(columns=['draws', 'seed', 'cpu_s']).round(3))}"
     if "half_s" in rows:
