@@ -69,7 +69,7 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rows", type=int, default=500_000)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     given = parser.parse_args()
     cells = [(*law, given.rows, seed) for law in LAWS for seed in range(1000, 1000 + given.seeds)]
     rows = []

@@ -190,6 +190,8 @@ class _Fit:
             pairs = zip(problems, sections, strict=True)
             problems = tuple(replace(one, shelf=section) for one, section in pairs)
         problems = tuple(replace(one, place=place) for one in problems)
+        if plan.where.is_elsewhere or (plan.stability and plan.n_jobs != 1):  # once, and not for every task
+            problems = tuple(replace(one, encoded=one.encoded.held()) for one in problems)
         problem = problems[0]
         self.progress("encode", 1, 1)
         facts = plan.facts(table, self.origin)

@@ -271,6 +271,19 @@ def test_the_network_is_the_same(tmp_path, on_disk, engine, most, form):
     ]
 
 
+@pytest.mark.parametrize("engine", ["local", "dag"])
+def test_what_is_on_the_disk_travels_to_other_processes(tmp_path, on_disk, engine):
+    """All rows of a table: ranks are then on the disk as well, in a file that has no name."""
+    everything(300)[["a", "b", "count", "text"]].to_parquet(tmp_path / "t.parquet")
+    on_disk()
+    model = GPM(engine, stability=2, n_jobs=1).set_params(options__most_rows=None)
+    assert is_on_disk(load_table(tmp_path / "t.parquet").encode().ranks)
+    here = model.fit(tmp_path / "t.parquet").network_
+    beside = model.set_params(workers=2).fit(tmp_path / "t.parquet").network_
+    assert here.candidates.equals(beside.candidates)
+    assert here.edges.stability.max() > 0
+
+
 def test_no_room_on_the_disk_is_one_line(monkeypatch):
     monkeypatch.setattr(space, "IN_MEMORY_BYTES", 0)
 

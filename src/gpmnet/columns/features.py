@@ -20,7 +20,8 @@ from gpmnet.columns.ties import bounded_orthonormal, tied_means
 from gpmnet.table import Encoded, centred_indicators
 from gpmnet.table.encode import normal_quantiles
 
-_LONG = 1 << 18  # rows beyond which features are looked up in single precision
+LONG = 1 << 18
+"""Rows beyond which features are looked up in single precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,33 +152,30 @@ class FeatureLookup:
 
     def __init__(self, n: int, family: Family) -> None:
         self.family = family
-        self._at_ranks = np.empty((n, 1 + len(family)), dtype=np.float64 if n <= _LONG else np.float32)
+        self._at_ranks = np.empty((n, 1 + len(family)), dtype=np.float64 if n <= LONG else np.float32)
         self._at_ranks[:, 0] = normal_quantiles(n)
-        if n <= _LONG:
+        if n <= LONG:
             self._at_ranks[:, 1:] = rank_features(n, family)
         else:
             self._fill_in_pieces()
 
     def of(self, encoded: Encoded, variable: int, features: int) -> NDArray[np.floating]:
         """Return z of a continuous variable, the mean one where rows share a value, and its first features, side by side."""
-        slot = np.searchsorted(encoded.tied, variable)
+        table, slot = self._at_ranks[:, : 1 + features], np.searchsorted(encoded.tied, variable)
         if slot == len(encoded.tied) or encoded.tied[slot] != variable:
-            return self._at_ranks[:, : 1 + features][encoded.ranks[:, variable]]
+            return table[encoded.ranks[:, variable]]
         group = encoded.groups[:, slot]
         count = np.bincount(group)
-        means = (
-            np.add.reduceat(self._at_ranks, np.cumsum(count) - count, axis=0, dtype=np.float64)
-            / count[:, None]
-        )
+        means = np.add.reduceat(table, np.cumsum(count) - count, axis=0, dtype=np.float64) / count[:, None]
         if features:
             share = torch.as_tensor(count / len(group))
             means[:, 1:] = bounded_orthonormal(torch.as_tensor(means[:, None, 1:]), share)[:, 0].numpy()
-        return means[:, : 1 + features].astype(self._at_ranks.dtype, copy=False)[group]
+        return means.astype(table.dtype, copy=False)[group]
 
     def _fill_in_pieces(self) -> None:
         """Fill in the features of `rank_features` by sums over pieces of the ranks, not by a decomposition of all."""
         z, k = normal_quantiles(len(self._at_ranks)), len(self.family)
-        pieces = [slice(at, at + _LONG) for at in range(0, len(z), _LONG)]
+        pieces = [slice(at, at + LONG) for at in range(0, len(z), LONG)]
 
         def raw(piece: slice) -> NDArray[np.float64]:
             return np.asarray(values(self.family, Scores(torch.as_tensor(z[piece]))).numpy())

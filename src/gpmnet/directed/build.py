@@ -18,7 +18,7 @@ from gpmnet.directed.indicators import Indicators
 from gpmnet.directed.location_scale import LocationScale
 from gpmnet.directed.mixed import MixedScore
 from gpmnet.directed.moments import Moments, Within
-from gpmnet.directed.rows import PIECE
+from gpmnet.directed.rows import NUMBERS, PIECE
 from gpmnet.directed.score import Floats
 from gpmnet.directed.tables import TableScore
 from gpmnet.parts import Part
@@ -27,7 +27,7 @@ from gpmnet.table.space import IN_MEMORY_BYTES, column_space, release
 
 _ROW = 250
 """Bytes a row of a lookup while columns are made, and of a family while it is scored."""
-_KEPT_ROW, _MOST_KEPT = 2000, 1 << 28
+_KEPT_ROW, _MOST_KEPT = 2000, 1 << 30
 """Bytes a row, and in all, of cells and residuals that are kept for families to come."""
 
 
@@ -71,7 +71,8 @@ def score_memory(n_rows: int, n_levels: NDArray[np.intp], options: ScoreOptions)
     held *= 12 * min(n_rows, PIECE) + 4 * max(0, n_rows - PIECE)  # the latter in single precision alone
     kept = min(_KEPT_ROW * n_rows, _MOST_KEPT)
     rows = n_rows * (2 * int(np.count_nonzero(n_levels)) + _ROW)
-    return min(held, 2 * IN_MEMORY_BYTES) + kept + rows + 16 * columns**2
+    piece = 8 * min(n_rows * columns, 2 * NUMBERS)
+    return min(held, 2 * IN_MEMORY_BYTES) + kept + rows + piece + 16 * columns**2
 
 
 def build_score(encoded: Encoded, options: ScoreOptions) -> MixedScore:
@@ -102,15 +103,16 @@ def build_score(encoded: Encoded, options: ScoreOptions) -> MixedScore:
     )
 
 
-def _precision(n: int) -> type[np.floating]:
-    """Return the precision of columns: long tables are read over and over, and sums average rounding out."""
-    return np.float64 if n <= PIECE else np.float32
+def _columns(n: int, count: int) -> NDArray[np.floating]:
+    """Return space for columns, in single precision where it is large: it is read often, and sums average rounding out."""
+    double = n <= PIECE and 8 * n * count <= IN_MEMORY_BYTES
+    return column_space(n, count, np.float64 if double else np.float32)
 
 
 def _scores(encoded: Encoded, lookup: FeatureLookup) -> NDArray[np.floating]:
     """Return the normal scores of the continuous variables, the mean one where rows share a value: (n, c)."""
     n, count = encoded.n_rows, encoded.ranks.shape[1]
-    found = column_space(n, count, _precision(n))
+    found = _columns(n, count)
     for k in range(count):
         found[:, k] = lookup.of(encoded, k, 0)[:, 0]
         _give_back(encoded, found)
@@ -125,7 +127,7 @@ def _moments(encoded: Encoded, lookup: FeatureLookup, linear: NDArray[np.bool_])
     width[discrete] = encoded.n_levels - 1
     starts = np.cumsum(width) - width
     # column after column: scores gather a few of them at a time
-    phi = column_space(n, int(width.sum()) + 1, _precision(n))
+    phi = _columns(n, int(width.sum()) + 1)
     for v, (start, count) in enumerate(zip(starts.tolist(), width.tolist(), strict=True)):
         if discrete[v]:
             codes = encoded.codes[:, place[v]]

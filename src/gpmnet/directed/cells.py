@@ -15,7 +15,7 @@ _MOST = 4096
 
 
 class Cells:
-    """Numbers the cells of any set of discrete variables, those in use first; the last sets that were asked for are kept.
+    """Numbers the cells of any set of discrete variables, those in use first; the last sets that were made are kept.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ _KEPT, _MOST = 1 << 20, 64
 """Numbers that the sums of all variables in one set of cells may have, and how many sets have such."""
 _FILLED = 64
 """Rows of a cell, on average, from which on a product of matrices is the faster way to sums."""
-_CALLS = 400
-"""Sums of all c variables take as long as those of c^2 / so many families one by one."""
+_OFTEN = 64
+"""Up to so many variables their sums are worth it for cells of several variables, which are asked for less often."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,6 @@ class ConditionalGaussianScore:
         self.scores, self.cells, self.prior = scores, cells, prior
         self._place = place
         self._alone: dict[int, float] = {}
-        self._asked: dict[Parents, int] = {}
         self._known: dict[Parents, Floats] = {}
 
     def score(self, child: int, parents: Parents, given: Parents) -> float:
@@ -75,31 +74,27 @@ class ConditionalGaussianScore:
         return self._evidence(child, parents, given) - self._alone[child]
 
     def _evidence(self, child: int, parents: Parents, given: Parents) -> float:
-        at = self._place[[*parents, child]]
-        if self._is_worth_all(given):
-            at = np.r_[0, 1 + at]
-            sums = self._known[given][:, at[:, None], at]
-        else:
+        at, known = self._place[[*parents, child]], self._known.get(given)
+        if known is None and self._is_worth_all(given):
+            if len(self._known) >= _MOST:
+                self._known.pop(next(iter(self._known)))
+            known = self._known[given] = self._all_sums(given)
+        if known is None:
             sums = self._sums(at, given)
+        else:
+            at = np.r_[0, 1 + at]
+            sums = known[:, at[:, None], at]
         return float(log_evidence(sums[sums[:, 0, 0] > 0], self.prior).sum())
 
     def _is_worth_all(self, given: Parents) -> bool:
-        """Return whether the sums of all variables are known, and make that so if they are asked for again and again."""
+        """Return whether the sums of all variables are worth it: they are asked for often, and cells are few and filled.
+
+        It depends on the table alone, and not on what was asked before: sums made another way differ in their last bits.
+        """
         _, count = self.cells.of(given)
         size = self.scores.shape[1] + 1
-        if given in self._known:
-            return True
-        self._asked[given] = self._asked.get(given, 0) + 1
-        if (
-            count * size**2 > _KEPT
-            or count * _FILLED > self.cells.n
-            or self._asked[given] <= size**2 / _CALLS
-        ):
-            return False
-        if len(self._known) >= _MOST:
-            self._known.pop(next(iter(self._known)))
-        self._known[given] = self._all_sums(given)
-        return True
+        often = len(given) <= 1 or size <= _OFTEN
+        return often and count * size**2 <= _KEPT and count * _FILLED <= self.cells.n
 
     def _sums(self, at: Ints, given: Parents) -> Floats:
         """Return the sums of products of one and some scores in cells, (cells, p + 1, p + 1); time O(n p^2)."""
@@ -129,7 +124,7 @@ class ConditionalGaussianScore:
                 found[own[start]] = rows[start:stop].T @ rows[start:stop]
             return found
 
-        return summed(of, len(cell), self.scores)
+        return summed(of, len(cell), self.scores, width=2 * size)
 
 
 def log_evidence(sums: Floats, prior: CellPrior) -> Floats:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from gpmnet.directed.rows import summed
 from gpmnet.directed.score import Floats
 
+_HELD = 9  # arrays of as many numbers as a piece of the scores has, at a time
+
 
 def linear_variables(scores: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Return which of the columns of normal scores, (n, m), are linear with all others.
@@ -27,7 +29,9 @@ def linear_variables(scores: NDArray[np.floating]) -> NDArray[np.bool_]:
         return np.ones(m, dtype=bool)
 
     def mean(of: Callable[[Floats], Floats]) -> Floats:
-        total = summed(lambda piece: of(scores[piece].astype(np.float64, copy=False)), n, scores)
+        total = summed(
+            lambda piece: of(scores[piece].astype(np.float64, copy=False)), n, scores, width=_HELD * m
+        )
         return np.asarray(total / n)
 
     centre = mean(lambda x: x.sum(axis=0))

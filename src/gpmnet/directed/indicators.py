@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpmnet.directed.basis import Basis
 from gpmnet.directed.cells import Cells
 from gpmnet.directed.forward import Chosen, forward, sweep
-from gpmnet.directed.logit import logit_gain_of
+from gpmnet.directed.logit import logit_gain
 from gpmnet.directed.score import Floats, Ints, Parents
 from gpmnet.table.space import release
 
@@ -85,4 +85,4 @@ class Indicators:
             own = cell[piece]
             return (values - means[own] if given else values), codes[piece], offset[own]
 
-        return logit_gain_of(some, len(cell), len(columns), r)
+        return logit_gain(some, len(cell), len(columns), r)

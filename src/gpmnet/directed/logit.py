@@ -25,14 +25,10 @@ Piece: TypeAlias = Callable[[slice], tuple[Floats, NDArray[np.integer], Floats]]
 """Columns (m, q), codes (m,) and offsets (m, r) of a slice of the rows."""
 
 
-def logit_gain(columns: Floats, codes: NDArray[np.integer], offset: Floats) -> float:
-    """Return the log likelihood of a logit on columns, (n, q), over that of its offset alone, (n, r), in nats."""
-    whole = lambda rows: (columns[rows], codes[rows], offset[rows])  # noqa: E731
-    return logit_gain_of(whole, len(codes), columns.shape[1], offset.shape[1])
+def logit_gain(rows: Piece, n: int, q: int, r: int) -> float:
+    """Return the log likelihood of a logit on columns over that of its offset alone, in nats; never below 0.
 
-
-def logit_gain_of(rows: Piece, n: int, q: int, r: int) -> float:
-    """Return the same of n rows that are made piece by piece; never below 0.
+    Of n rows, which are made piece by piece, with q columns and r levels.
 
     Newton's method from slopes 0, a step halved while it does not help. Time O(n q^2 r^2) a step.
     """
@@ -84,7 +80,7 @@ def _sums(rows: Piece, n: int, slopes: Floats) -> _Sums:
         wrong[at[others], codes[others] - 1] += 1.0
         return np.concatenate([[likely], (columns.T @ wrong).ravel(), information.ravel()])
 
-    found = summed(of, n)
+    found = summed(of, n, width=2 * q + 4 * free)
     gradient, information = np.split(found[1:], [q * free])
     return _Sums(float(found[0]), gradient.reshape(q, free), information.reshape(q * free, q * free))
 

@@ -43,7 +43,7 @@ class Moments:
     @cached_property
     def gram(self) -> Floats:
         """Means of the products of all columns, (M + 1, M + 1)."""
-        return summed(self._products, self.n, self.phi) / self.n
+        return summed(self._products, self.n, self.phi, width=self.phi.shape[1]) / self.n
 
     def _products(self, piece: slice) -> Floats:
         total = np.zeros((self.phi.shape[1],) * 2)
@@ -60,7 +60,7 @@ class Moments:
     def combined(self, columns: Ints, weights: Floats) -> Floats:
         """Return the sum of columns (q,) with weights (q,): (n,)."""
         found = np.empty(self.n)
-        for piece in pieces(self.n):
+        for piece in pieces(self.n, len(columns)):
             found[piece] = self.phi[piece][:, columns] @ weights
             release(self.phi)
         return found
@@ -74,7 +74,7 @@ class Moments:
             found: Floats = (single[piece] @ rows).astype(np.float64)
             return found
 
-        return summed(products, self.n, light) / self.n
+        return summed(products, self.n, light, width=light.shape[1]) / self.n
 
     @cached_property
     def padded(self) -> Ints:
@@ -121,7 +121,8 @@ class Within:
             cell, _ = self._cells.of(given)
             rows = np.bincount(cell)
             used = np.flatnonzero(rows)
-            sums = summed(partial(self._sums, cell, used), len(cell), self.moments.phi)
+            phi = self.moments.phi
+            sums = summed(partial(self._sums, cell, used), len(cell), phi, width=phi.shape[1])
             self._known[given] = sums / np.sqrt(rows[used] * len(cell))[:, None]
         return self._known[given]
 

@@ -9,26 +9,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.columns.features import LONG
 from gpmnet.directed.score import Floats
 from gpmnet.parallel import side_by_side
 from gpmnet.table.space import release
 
-PIECE = 1 << 18
-"""Rows that are summed at a time."""
+PIECE = LONG
+"""Rows that are summed at a time at most."""
+NUMBERS = 1 << 24
+"""Numbers that are made of a piece at most."""
 _TOGETHER = 4  # pieces whose sums are added before they meet those of others: the same, however many threads there are
 
 
-def pieces(n: int) -> list[slice]:
-    """Return n rows in pieces; one where they are few."""
-    return [slice(at, min(at + PIECE, n)) for at in range(0, max(n, 1), PIECE)]
+def pieces(n: int, width: int = 1) -> list[slice]:
+    """Return n rows in pieces, of each of which `width` numbers a row are made; one where they are few."""
+    size = max(1, min(PIECE, NUMBERS // max(width, 1)))
+    return [slice(at, min(at + size, n)) for at in range(0, max(n, 1), size)]
 
 
-def summed(of: Callable[[slice], Floats], n: int, *read: NDArray[Any]) -> Floats:
+def summed(of: Callable[[slice], Floats], n: int, *read: NDArray[Any], width: int = 1) -> Floats:
     """Return the sum of what a function says of the pieces of n rows, those of long tables side by side.
 
     The order in which sums are made does not depend on threads. What was read of arrays on the disk is given back.
     """
-    groups = [pieces(n)[at : at + _TOGETHER] for at in range(0, len(pieces(n)), _TOGETHER)]
+    all_pieces = pieces(n, width)
+    groups = [all_pieces[at : at + _TOGETHER] for at in range(0, len(all_pieces), _TOGETHER)]
 
     def one(piece: slice) -> Floats:
         found = of(piece)

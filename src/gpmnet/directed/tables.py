@@ -23,22 +23,16 @@ _LISTED = 1 << 20
 """Cells of up to so many rows have their cost in a list; that of larger ones, which are few, is computed."""
 
 
-def log_complexity(n: int, r: int) -> Floats:
-    """Return log C(N, r) for N = 0..n and r levels; see `log_complexities`.
-
-    Examples
-    --------
-    >>> np.exp(log_complexity(2, 2)).round(3)  # of one value: 1 + 1; of two: 1 + 1/2 + 1
-    array([1. , 2. , 2.5])
-    """
-    return log_complexities(np.arange(n + 1, dtype=np.float64), r)
-
-
 def log_complexities(size: Floats, r: int) -> Floats:
     r"""Return log C(N, r) for some N, (k,), and r levels.
 
     C(N, 2) is :math:`\sum_k N! / ((N-k)! N^k)` by Abel's identity; then :math:`C(N, r+2) = C(N, r+1) + (N/r) C(N, r)`
     (Kontkanen, Myllymaki 2007).
+
+    Examples
+    --------
+    >>> np.exp(log_complexities(np.arange(3.0), 2)).round(3)  # of one value: 1 + 1; of two: 1 + 1/2 + 1
+    array([1. , 2. , 2.5])
     """
     if r == 1:
         return np.zeros(len(size))

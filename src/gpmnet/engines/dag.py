@@ -20,6 +20,7 @@ from gpmnet.directed.score import Ints
 from gpmnet.engines.base import Engine, Joint, Problem
 from gpmnet.engines.local import LocalEngine, LocalFound, LocalOptions
 from gpmnet.engines.local_tasks import Searched, crew_of
+from gpmnet.errors import InputError
 from gpmnet.nodes.models import NodeFitter
 from gpmnet.parts import Part
 from gpmnet.searching.near_copies import near_copies
@@ -46,7 +47,8 @@ class DagOptions(Part):
         Above this many variables the local engine's screen says who may be a parent of whom.
     drop_fill_in : bool
         Leave out edges that the local test, given the neighbors of its ends, does not support. For data that did not come
-        from a directed graph, whose moral graph has more edges than the data; else it costs true ones.
+        from a directed graph, whose moral graph has more edges than the data; else it costs true ones. Rows that are scored
+        must be tested too: it needs `most_rows` up to `local.most_rows`.
     alpha_fill_in : float
         P-value above which they are left out.
     most_rows : int or None
@@ -93,7 +95,7 @@ class DagFound(LocalFound):
         if self.problem.n == self.n_scored:
             return ()
         return (
-            f"edges rest on {self.n_scored:,} rows; their p-values, strengths and Omega on {self.problem.n:,} of these, "
+            f"p-values, strengths and Omega rest on {self.problem.n:,} of the {self.n_scored:,} rows behind the edges, "
             "drawn at random",
         )
 
@@ -189,6 +191,11 @@ class DagEngine(Engine):
         most = self.options.local.most_rows
         if most is None or problem.n <= most:
             return problem
+        if self.options.drop_fill_in:  # what only the other rows show would be dropped
+            raise InputError(
+                f"fill-in is dropped by tests, which look at {most:,} of these {problem.n:,} rows; set most_rows "
+                f"(--most-rows) to at most {most:,}, or leave drop_fill_in (--drop-fill-in) out"
+            )
         return replace(problem, encoded=problem.encoded.sample(most, problem.seed))
 
     def _candidates(self, problem: Problem) -> list[Ints] | None:

@@ -18,15 +18,15 @@ order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from gpmnet.table.order import name_noise, noise_at
-from gpmnet.table.space import column_space, release
+from gpmnet.table.space import column_space, is_mapped, is_on_disk, release
 
 Needs: TypeAlias = Literal["pair", "set"]
 _SORTED_FROM = 1000  # times fewer order statistics than rows: beyond that all rows are sorted
@@ -78,12 +78,11 @@ class Encoded:
 
     def take(self, rows: NDArray[np.intp]) -> Encoded:
         """Return some of the rows, ranked among themselves."""
-        ranks = column_space(len(rows), self.ranks.shape[1], np.int32)
+        ranks, groups = (self._space(len(rows), k) for k in (self.ranks.shape[1], len(self.tied)))
         for k in range(ranks.shape[1]):
             ranks[np.argsort(self.ranks[rows, k]), k] = np.arange(len(rows), dtype=np.int32)
             release(self.ranks)
             release(ranks)
-        groups = column_space(len(rows), len(self.tied), np.int32)
         for k in range(len(self.tied)):
             groups[:, k] = np.unique(self.groups[rows, k], return_inverse=True)[1]
             release(self.groups)
@@ -92,6 +91,22 @@ class Encoded:
         if self.observed is not None:
             taken["observed"] = self.observed[rows]
         return replace(self, ranks=ranks, groups=groups, **taken)
+
+    def _space(self, n: int, k: int) -> NDArray[np.int32]:
+        """Return space for numbers of some rows: where it is large, on the disk if those of all rows are."""
+        return (
+            column_space(n, k, np.int32) if is_on_disk(self.ranks) else np.empty((n, k), np.int32, order="F")
+        )
+
+    def held(self) -> Encoded:
+        """Return the same in memory: a file on the disk that has no name is nothing to another process."""
+        if not (is_mapped(self.ranks) or is_mapped(self.groups)):
+            return self
+        return replace(self, ranks=np.array(self.ranks), groups=np.array(self.groups))
+
+    def __reduce__(self) -> tuple[type[Encoded], tuple[Any, ...]]:
+        held = self.held()
+        return Encoded, tuple(getattr(held, field.name) for field in fields(held))
 
     def sample(self, most: int, seed: int) -> Encoded:
         """Return a random sample of so many rows, ranked among themselves; all where there are no more."""
@@ -114,12 +129,12 @@ class Encoded:
             self,
             names=tuple(self.names[at] for at in variables),
             is_discrete=discrete,
-            ranks=self.ranks[:, scored],
+            ranks=_some_columns(self.ranks, scored),
             codes=codes,
             n_levels=codes.max(axis=0, initial=0).astype(np.intp) + 1,
             fine_codes=fine,
             tied=np.searchsorted(scored, self.tied[tied]),
-            groups=self.groups[:, tied],
+            groups=_some_columns(self.groups, tied),
             observed=None if self.observed is None else self.observed[:, variables],
         )
 
@@ -133,6 +148,11 @@ class Encoded:
     def scores(self) -> NDArray[np.float32]:
         """Normal scores of the ranks, as large as these; looked up anew each time."""
         return normal_scores(self.ranks)
+
+
+def _some_columns(array: NDArray[np.int32], columns: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Return some columns by their increasing positions; the array itself, which may be on the disk, if these are all."""
+    return array if len(columns) == array.shape[1] else array[:, columns]
 
 
 def random_places(n: int, most: int, seed: int) -> NDArray[np.intp]:

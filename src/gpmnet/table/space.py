@@ -97,6 +97,14 @@ def is_on_disk(array: NDArray[Any]) -> bool:
     return isinstance(array, np.memmap)
 
 
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Whether the numbers of an array are those of any file, ours or not; an empty part of one is no `np.memmap` any more."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, mmap.mmap)
+
+
 def release(array: NDArray[Any]) -> None:
     """Give the memory of an array on the disk back; it is read again where it is needed."""
     mapped = getattr(array, "_mmap", None)
