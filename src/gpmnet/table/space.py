@@ -98,7 +98,7 @@ def is_on_disk(array: NDArray[Any]) -> bool:
 
 
 def is_mapped(array: NDArray[Any]) -> bool:
-    """Whether the numbers of an array are those of any file, ours or not; an empty part of one is no `np.memmap` any more."""
+    """Whether the numbers of an array are those of a file, ours or not; an empty part of one is no `np.memmap` any more."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
