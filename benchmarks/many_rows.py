@@ -89,7 +89,9 @@ def fit(path: str, engine: str, most_rows: int, jobs: int, memory: str | None) -
     from gpmnet.parallel import limited_threads
     from gpmnet.table import load_table
 
-    model = GPM(engine, n_jobs=jobs, memory=memory).set_params(options__most_rows=most_rows or None)
+    model = GPM(engine, n_jobs=jobs, memory=memory, verbose=True).set_params(
+        options__most_rows=most_rows or None
+    )
     with limited_threads(jobs):  # as in a fit of a path
         began = time.perf_counter(), time.process_time()
         table = load_table(path, max_gb=1e4)
