@@ -178,22 +178,29 @@ class _Fit:
         torch.cuda.empty_cache()
         return None
 
-    def _outcome(self, plan: Plan, halvings: int, place: Workplace) -> Outcome:
-        engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
+    def _problems(
+        self, plan: Plan, halvings: int, place: Workplace
+    ) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
+        """Return what the engine is given of every draw, with where it keeps its work and has it done; and what to note."""
         self.progress("encode", 0, 1)
-        problems, skipped = plan.problems(table, self.progress)
+        problems, skipped = plan.problems(self.table, self.progress)
         if plan.stability:
             check_halves(problems)
         if self.shelf is not None:
-            self.shelf.open(plan.key(table, halvings))
+            self.shelf.open(plan.key(self.table, halvings))
             sections = [self.shelf, *(self.shelf.section(f"draw {k}") for k in range(1, len(problems)))]
             pairs = zip(problems, sections, strict=True)
             problems = tuple(replace(one, shelf=section) for one, section in pairs)
         problems = tuple(replace(one, place=place) for one in problems)
         if plan.where.is_elsewhere or (plan.stability and plan.n_jobs != 1):  # once, and not for every task
             problems = tuple(replace(one, encoded=one.encoded.held()) for one in problems)
-        problem = problems[0]
         self.progress("encode", 1, 1)
+        return problems, skipped
+
+    def _outcome(self, plan: Plan, halvings: int, place: Workplace) -> Outcome:
+        engine, cutoff, clock, table = plan.engine, plan.cutoff, [self.begun], self.table
+        problems, skipped = self._problems(plan, halvings, place)
+        problem = problems[0]
         facts = plan.facts(table, self.origin)
         clock.append(time.perf_counter())
         found = fit_draws(engine, problems)

@@ -159,9 +159,13 @@ def small(tmp_path):
 
 def interrupted(gpmnet, monkeypatch, *command):
     """Run the program until Omega is to be computed, and stop it there."""
-    with monkeypatch.context() as patched:
-        patched.setattr(LocalFound, "describe", lambda *_: os.kill(os.getpid(), signal.SIGINT))
-        return gpmnet(*command)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(LocalFound, "describe", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+            return gpmnet(*command)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def counted(monkeypatch):
