@@ -176,6 +176,7 @@ class OrderSearch:
         """Return the order after all moves that help."""
         watch = Watch() if watch is None else watch
         state = watch.begun(order)
+        self._begin(state.order, watch)
         while state.todo or state.moved:
             if not state.todo:
                 state = _Moves(state.order, list(state.order), False, state.sweeps + 1)
@@ -190,6 +191,13 @@ class OrderSearch:
         position = _positions(order)
         found = [self._sets[v](position, position[v]) for v in range(self._d)]
         return Ordered(tuple(order), tuple(parents for _, parents in found), sum(s for s, _ in found), sweeps)
+
+    def _begin(self, order: list[int], watch: Watch) -> None:
+        """Look for every variable's parents, which the first move would do all at once, without a word meanwhile."""
+        position = _positions(order)
+        for done, variable in enumerate(order):
+            watch.progress("search", done, self._d, f"{watch.note}, parents")
+            self._sets[variable](position, position[variable])
 
     def _move(self, order: list[int], variable: int) -> bool:
         """Move a variable to where it is best; return whether that is elsewhere."""

@@ -1,12 +1,13 @@
 """What axe-core finds against the report: nothing serious, in both themes, with nothing, a node or a pair chosen."""
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
-from gpmnet.network import MarkovNetwork
+from gpmnet.network import MarkovNetwork, Resampling
 
 _SPEC = importlib.util.find_spec("axe_core_python")
 pytestmark = pytest.mark.skipif(_SPEC is None, reason="axe-core-python is not installed")
@@ -51,3 +52,10 @@ def test_axe_finds_nothing_serious_where_communities_are_shown(browser, theme, t
     for view in ("gpm.open([])", "gpm.open([0])"):
         browser.js(view)
         assert violations(browser) == []
+
+
+def test_axe_finds_nothing_serious_where_stability_is_drawn(browser, shaped, tmp_path):
+    pairs = replace(shaped.pairs, stability=[1.0, 0.9, 0.2, 0.5])
+    drawn = replace(shaped, pairs=pairs, resampling=Resampling(25, 799, 2.0, 6))
+    browser.open(drawn.report(tmp_path / "stable.html"))
+    assert violations(browser) == []

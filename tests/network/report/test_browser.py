@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpmnet.network import Facts, MarkovNetwork, Origin, Resampling
+from gpmnet.network import Facts, MarkovNetwork, Origin
 from gpmnet.network.escape import unescape
 from gpmnet.network.report import report_html
 from gpmnet.network.report.words import number, probability, strength_words
@@ -374,22 +374,3 @@ def test_labels_do_not_lie_on_arrowheads(browser, directed, tmp_path):
     assert middle not in (["top", "center"], ["bottom", "center"])  # a above and b below point at it
     assert last != ["top", "center"]
     assert browser.complaints() == []
-
-
-def test_unstable_edges_are_pale_and_can_be_hidden(browser, shaped, tmp_path):
-    pairs = replace(shaped.pairs, stability=[1.0, 0.9, 0.2, 0.5])
-    drawn = replace(shaped, pairs=pairs, resampling=Resampling(25, 799, 2.0, 6))
-    browser.open(drawn.report(tmp_path / "stable.html"))
-    assert not browser.js("return document.getElementById('stability-field').hidden")
-    found = browser.js(
-        "return gpm.pairs.map((pair) => [pair.stability, Number(gpm.cy.$('#e' + pair.at).style('opacity')), pair.isEdge])"
-    )
-    edges = sorted((stability, shown) for stability, shown, is_edge in found if is_edge)
-    assert [shown for _, shown in edges] == sorted({shown for _, shown in edges})
-    browser.js(
-        "const s = document.getElementById('stability'); s.value = 80; s.dispatchEvent(new Event('input'))"
-    )
-    assert browser.js("return gpm.shown.pairs.map((pair) => pair.stability).sort()") == [0.9, 1]
-    assert browser.js("return gpm.csv()").splitlines()[0].split(",").count("stability") == 1
-    browser.open(shaped.report(tmp_path / "plain.html"))
-    assert browser.js("return document.getElementById('stability-field').hidden")

@@ -28,6 +28,7 @@ SCRIPTS = (
     "labels.js",
     "panel.js",
     "tables.js",
+    "resampled.js",
     "matrix.js",
     "picture.js",
     "pdf.js",

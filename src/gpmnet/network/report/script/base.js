@@ -72,6 +72,26 @@ gpm.mix = (from, to, share) => {
   return `rgb(${mixed.join(",")})`;
 };
 
+// A canvas of so many pixels of the page, sharp on every screen.
+gpm.pen = (canvas, width, height) => {
+  const ratio = window.devicePixelRatio || 1;
+  Object.assign(canvas, { width: width * ratio, height: height * ratio });
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  return pen;
+};
+
+// Words beside the mouse, within the card around a canvas; none hide them.
+gpm.tip = (tip, event, words) => {
+  tip.hidden = !words;
+  if (!words) return;
+  tip.textContent = words;
+  const box = tip.parentElement.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(event.clientX - box.left + 14, box.width - tip.offsetWidth - 6))}px`;
+  tip.style.top = `${event.clientY - box.top + 14}px`;
+};
+
 const listeners = {};
 gpm.on = (event, listener) => (listeners[event] ||= []).push(listener);
 gpm.emit = (event, detail) => (listeners[event] || []).forEach((listener) => listener(detail));

@@ -5,6 +5,7 @@ gpm.startGraph();
 gpm.startViews();
 gpm.startPanel();
 gpm.startTables();
+gpm.startResampled();
 gpm.startMatrix();
 gpm.startDownloads();
 gpm.startControls();

@@ -35,11 +35,8 @@
     const longest = order.reduce((most, at) => Math.max(most, gpm.nodes[at].label.length), 0);
     margin = labelled ? Math.min(180, room * 0.34, 14 + longest * 7) : 6;
     cell = Math.max(labelled ? 9 : 2, Math.min(30, (room - margin) / n));
-    const [side, ratio] = [Math.ceil(margin + cell * n + 2), window.devicePixelRatio || 1];
-    Object.assign(canvas, { width: side * ratio, height: side * ratio });
-    Object.assign(canvas.style, { width: `${side}px`, height: `${side}px` });
-    const pen = canvas.getContext("2d");
-    pen.scale(ratio, ratio);
+    const side = Math.ceil(margin + cell * n + 2);
+    const pen = gpm.pen(canvas, side, side);
     pen.fillStyle = gpm.colour("middle");
     pen.fillRect(margin, margin, cell * n, cell * n);
     const full = fullAt();
@@ -96,16 +93,14 @@
     return i < 0 || j < 0 || i >= order.length || j >= order.length ? null : { i, j, pair: byPlace.get(i * order.length + j) };
   };
 
+  const said = ({ i, j, pair }) => {
+    const names = [i, j].map((at) => gpm.short(gpm.nodes[order[at]].name, 60)).join(" — ");
+    return pair ? `${names}: Omega ${gpm.number(pair.omega)}, strength ${gpm.strength(pair.strength)}` : `${names}: no edge`;
+  };
+
   const hover = (event) => {
-    const tip = gpm.at("matrix-tip");
     const found = under(event);
-    tip.hidden = !found || found.i === found.j;
-    if (tip.hidden) return;
-    const names = [found.i, found.j].map((at) => gpm.short(gpm.nodes[order[at]].name, 60)).join(" — ");
-    tip.textContent = found.pair ? `${names}: Omega ${gpm.number(found.pair.omega)}, strength ${gpm.strength(found.pair.strength)}` : `${names}: no edge`;
-    const box = tip.parentElement.getBoundingClientRect();
-    tip.style.left = `${Math.max(4, Math.min(event.clientX - box.left + 14, box.width - tip.offsetWidth - 6))}px`;
-    tip.style.top = `${event.clientY - box.top + 14}px`;
+    gpm.tip(gpm.at("matrix-tip"), event, found && found.i !== found.j ? said(found) : "");
   };
 
   gpm.startMatrix = () => {
