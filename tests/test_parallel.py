@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gpmnet import GPM
 from gpmnet.engines.local import LocalOptions
@@ -77,6 +78,50 @@ def test_limits_of_two_threads_do_not_disturb_each_other():
     other.start()
     other.join(20)
     assert seen == {"one": 3, "two": 2}
+
+
+def blas_threads():
+    """Return the numbers of threads of BLAS libraries that have threads of their own."""
+    return {pool["num_threads"] for pool in threadpool_info() if pool.get("threading_layer") == "pthreads"}
+
+
+def test_blas_has_one_thread_in_a_fit_and_what_it_had_after_it():
+    """With more it waits for itself, spinning: on a busy machine a product of matrices takes ten times as long."""
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with limited_threads(2):
+            assert blas_threads() in ({1}, set())
+            with limited_threads(None):
+                assert blas_threads() in ({1}, set())
+            assert blas_threads() in ({1}, set())
+        assert blas_threads() == before
+
+
+def test_the_limit_of_blas_lasts_as_long_as_any_of_overlapping_fits():
+    first_in, second_in, first_out, seen = (*(threading.Event() for _ in range(3)), [])
+
+    def one():
+        with limited_threads(1):
+            first_in.set()
+            second_in.wait(10)
+        first_out.set()
+
+    def two():
+        first_in.wait(10)
+        with limited_threads(1):
+            second_in.set()
+            first_out.wait(10)
+            seen.append(blas_threads())
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        threads = [threading.Thread(target=target) for target in (one, two)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+        assert blas_threads() == before
+    assert seen in ([{1}], [set()])
 
 
 def told(at):

@@ -3,12 +3,13 @@
 A fit computes with one OpenMP thread. What is large is cut into blocks that are computed side by side, in threads that
 share nothing but their input and sleep when they have nothing to do. The other way, many OpenMP threads for each small
 operation, has them wait for one another, spinning, after every one of thousands: on a machine whose cores are busy that
-takes tens of times as long as one thread.
+takes tens of times as long as one thread. The same holds of BLAS libraries with threads of their own, such as NumPy's.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -50,12 +51,13 @@ def limited_threads(n_jobs: int | None) -> Iterator[None]:
 
     The limit is OpenMP's own, which belongs to the calling thread alone: fits in other threads keep theirs, and it is
     gone afterwards. `torch.set_num_threads` is never called: it changes the whole process, and on some builds even
-    setting the number that is there already makes batched solves wrong from then on.
+    setting the number that is there already makes batched solves wrong from then on. BLAS libraries with threads of their
+    own have a limit of the whole process: it is one while there is any such body, and afterwards what it was before.
     """
     current = _torch_threads()
     before = _threads.set(current if n_jobs is None else n_jobs)
     try:
-        with _openmp(1):
+        with _BLAS, _openmp(1):
             yield
     finally:
         _threads.reset(before)
@@ -66,6 +68,41 @@ def all_threads() -> Iterator[None]:
     """Run the body of a fit with as many OpenMP threads as it may have: for few and large operations only."""
     with _openmp(_threads.get()):
         yield
+
+
+class _OneBlasThread:
+    """A context that any threads may enter, at once too: the first in sets the limit, the last out ends it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._limit = _heard().limit(limits=1)
+
+    def __exit__(self, *raised: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                _heard()
+                self._limit.restore_original_limits()
+                _heard()
+
+
+_BLAS = _OneBlasThread()
+
+
+def _heard() -> Any:
+    """Return BLAS libraries with threads of their own, told to listen: threadpoolctl 3.8 has them hear one thread alone."""
+    libraries = _libraries("threading_layer", "pthreads")
+    for library in libraries.lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+    return libraries
 
 
 def side_by_side(function: Callable[[slice], Answer], count: int, worth: int) -> list[Answer]:
@@ -93,7 +130,7 @@ def side_by_side(function: Callable[[slice], Answer], count: int, worth: int) ->
 def _one_thread() -> None:
     """Limit a thread of the pool to itself, for as long as it lives."""
     _torch_threads()
-    _controller().limit(limits=1, user_api="openmp")
+    _libraries("user_api", "openmp").limit(limits=1)
 
 
 def _torch_threads() -> int:
@@ -105,14 +142,14 @@ def _torch_threads() -> int:
 
 @contextmanager
 def _openmp(limit: int) -> Iterator[None]:
-    with _controller().limit(limits=limit, user_api="openmp"):
+    with _libraries("user_api", "openmp").limit(limits=limit):
         yield
 
 
 @cache
-def _controller() -> Any:
-    """Return what sets the OpenMP libraries' limits; finding the libraries takes longer than setting them."""
-    import torch  # noqa: F401  # brings the library that matters
+def _libraries(what: str, value: str) -> Any:
+    """Return what sets the limits of some libraries; finding them takes longer than setting them."""
+    import torch  # noqa: F401  # they bring the libraries that matter
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(**{what: value})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -108,7 +108,7 @@ class Workplace:
         given = self.given(tasks.given)
         asked = tasks.function, tasks.work
         if self.where.cluster is not None:
-            yield from self._connected(self.where.cluster).results(task_there, given, asked, numbers)
+            yield from self._connected(self.where.cluster).results(one_task, given, asked, numbers)
             return
         from joblib import delayed
 
@@ -154,8 +154,7 @@ def run_tasks(
     }
     left = [number for number in range(count) if number not in found]
     progress(phase, len(found), count)
-    # One thread around all of them: tasks in threads of one process restore each other's limits, not the caller's.
-    with one_thread(), warnings.catch_warnings():
+    with warnings.catch_warnings():
         # joblib renews a process whose memory has grown, and goes on; nothing is lost that a user could see to.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         for number, result in place.results(tasks, left):
@@ -178,27 +177,8 @@ def task_beside(given: Given, asked: Asked, number: int) -> tuple[int, Arrays]:
     return one_task(DESK.put(given), asked, number)
 
 
-def task_there(given: Given, asked: Asked, number: int) -> tuple[int, Arrays]:
-    """Return the same on a worker of a cluster, whose limits stay: it may be at work on other tasks when this one ends."""
-    import torch  # noqa: F401
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(limits=1, user_api="blas")
-    return one_task(given, asked, number)
-
-
 def one_task(given: Given, asked: Asked, number: int) -> tuple[int, Arrays]:
-    """Return a number and the result of its task, computed with one thread."""
+    """Return a number and the result of its task, computed with one thread: with more, sums are made in another order."""
     function, work = asked
-    with one_thread():
+    with limited_threads(1):
         return number, function(given, work, number)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Run the body with one thread, of BLAS too: with more, sums are made in another order and differ in the last bit."""
-    import torch  # noqa: F401  # loads the libraries that are to be limited
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"), limited_threads(1):
-        yield
