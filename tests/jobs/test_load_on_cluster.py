@@ -11,7 +11,7 @@ from tests.table.test_streamed import same_encoding, same_table
 from gpmnet import GPM
 from gpmnet.errors import InputError
 from gpmnet.jobs import Given, Where
-from gpmnet.table import facts, load_table, space, spread_over, streamed
+from gpmnet.table import facts, load_table, space, spread, spread_over, streamed
 from gpmnet.table.load import load_raw
 from gpmnet.table.spread import _Column, _columns_task
 from gpmnet.table.understand import understand
@@ -152,3 +152,13 @@ def test_a_file_of_other_rows_or_one_that_is_damaged_is_not_read(tmp_path, long)
     path.write_bytes(b"x" * file.size)
     os.utime(path, ns=(file.modified, file.modified))
     assert _columns_task(Given(file), asked, 0) == {}
+
+
+def test_columns_that_a_worker_has_no_memory_for_are_left_to_others(tmp_path, monkeypatch, long):
+    def full(values):
+        raise MemoryError("Unable to allocate 5.72 MiB")
+
+    path = tmp_path / "t.parquet"
+    write(path)
+    monkeypatch.setattr(spread, "long_facts", full)
+    assert _columns_task(Given(load_raw(path).file), [[_Column(0, "a", None, False)]], 0) == {}

@@ -72,7 +72,7 @@ def spread_facts(
     parts = [asked[start : start + _COLUMNS_A_TASK] for start in range(0, len(asked), _COLUMNS_A_TASK)]
     sums = np.zeros(raw.n_rows, dtype=np.uint64)
     found: dict[int, NumberFacts] = {}
-    why = "not every worker can read it"
+    why = "not every worker can read it, or has memory to sort its columns"
     try:
         with Workplace(where) as place:
             for number, said in place.results(Tasks(_columns_task, raw.file, parts), range(len(parts))):
@@ -91,13 +91,13 @@ def spread_facts(
 
 
 def _columns_task(given: Given, parts: list[list[_Column]], number: int) -> Arrays:
-    """Return the facts of some columns and the sum of their ranks; nothing if their file cannot be read here."""
+    """Return the facts of some columns and the sum of their ranks; nothing if their file cannot be read or sorted here."""
     from pyarrow import ArrowException
 
     file: ColumnFile = given.value
     try:
         found = _facts_and_sums(file, parts[number]) if file.is_here() else {}
-    except (OSError, ArrowException):
+    except (OSError, ArrowException, MemoryError):
         return {}
     return found if file.is_here() else {}  # it may have changed meanwhile
 
