@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -74,3 +75,17 @@ def test_independent_parents_lose_and_true_parents_win():
     child = np.where(rng.random(500) < 0.2, 1 - (a ^ b), a ^ b)
     score = TableScore(Cells([child, a, b], [2, 2, 2]))
     assert score.score(0, (1,)) < 0 < 100 < score.score(0, (1, 2))
+
+
+def test_many_cells_take_no_more_memory_than_the_rows():
+    rng = np.random.default_rng(2)
+    n, levels = 50_000, [20] * 5
+    score = TableScore(Cells([rng.integers(0, 20, n).astype(np.int16) for _ in levels], levels))
+    cell, count = score.cells.of((1, 2, 3))
+    tracemalloc.start()
+    score._length(0, cell, count)  # 8,000 cells of 20 levels
+    finer, more = score.cells.split(cell, count, 4)
+    score._length(0, finer, more)  # most rows have a cell of their own
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 150 * n

@@ -129,3 +129,15 @@ def test_no_cluster_is_one_line(monkeypatch, tmp_path):
     ) as caught:
         run(slow, (tmp_path, 0.0), 2, Where(cluster="tcp://127.0.0.1:9"), Shelf())
     assert "\n" not in str(caught.value)
+
+
+def test_a_cluster_that_is_not_there_is_noticed_before_a_table_is_read(monkeypatch, tmp_path, gpmnet):
+    monkeypatch.setattr(gpmnet_cluster, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("gpmnet.table.load_table", lambda *_, **__: pytest.fail("it was read"))
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    code, _, said = gpmnet(
+        "fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--cluster", "tcp://127.0.0.1:9"
+    )
+    assert code == 2
+    assert "no Dask scheduler with workers answers at 'tcp://127.0.0.1:9'" in said
+    assert not (tmp_path / "out").exists()

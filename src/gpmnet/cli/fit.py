@@ -207,11 +207,14 @@ def fit(
 def _load(path: Path, settings: dict[str, Any], reading: Reading, groups: str | Block | None) -> Table:
     """Return the table, once everything else that was asked is known to be right: a large one takes minutes to read."""
     from gpmnet.estimator import GPM
+    from gpmnet.jobs import Workplace
     from gpmnet.parallel import check_n_jobs, limited_threads
     from gpmnet.table import load_table, spread_over
 
     how = reading.arguments()
     where = GPM().set_params(**settings).check().plan().where
+    with Workplace(where) as place:
+        place.check()
     with limited_threads(check_n_jobs(settings["n_jobs"])), spread_over(where):
         return load_table(path, missing=settings["missing"], groups=groups, **how)
 

@@ -90,13 +90,21 @@ class TableScore(FamilyScore):
 
     def _length(self, child: int, cell: Ints, count: int) -> float:
         r = self.cells.levels[child]
-        counts = np.bincount(cell * r + self.cells.codes[child], minlength=count * r).reshape(count, r)
-        rows = counts.sum(axis=1)
+        counts = _counted(cell * r + self.cells.codes[child], count * r)
+        rows = np.bincount(cell, minlength=count)
         fit = _looked_up(self._log_counts, counts, _n_log_n).sum()
         cost = _looked_up(
             self._cell_cost[r], rows, lambda size: _n_log_n(size) + log_complexities(size, r)
         ).sum()
         return float(fit - cost)
+
+
+def _counted(places: Ints, most: int) -> Ints:
+    """Return how many rows each place below `most` has, in their order, but for those without; memory as the rows take."""
+    if most > 2 * len(places):
+        return np.unique(places, return_counts=True)[1]
+    counts = np.bincount(places, minlength=most)
+    return counts[counts > 0]
 
 
 def _n_log_n(count: Floats) -> Floats:

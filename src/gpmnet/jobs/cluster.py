@@ -60,6 +60,10 @@ class Connection:
         self._forget()
         self._close()
 
+    def check(self) -> None:
+        """Raise unless there is such a cluster with workers."""
+        self._connected()
+
     def results(
         self, function: Callable[[Given, Any, int], Answer], given: Given, work: Any, numbers: Sequence[int]
     ) -> Iterator[Answer]:

@@ -95,6 +95,11 @@ class Workplace:
         self._given = self._parallel = self._connection = None
         self._open.close()
 
+    def check(self) -> None:
+        """Raise unless there is the cluster that it names: what would be made for its tasks may take long."""
+        if self.where.cluster is not None:
+            self._connected(self.where.cluster).check()
+
     def given(self, value: Any) -> Given:
         """Return what stands for a value that travels once, the same for the same value as long as no other one comes."""
         if self._given is None or self._given.value is not value:
