@@ -66,6 +66,19 @@ def test_a_column_that_does_not_vary_in_a_half_has_no_edge_there():
     )
 
 
+@pytest.mark.parametrize("engine", ["local", "dag", "deep"])
+def test_a_half_in_which_no_two_columns_vary_has_no_edge(engine):
+    frame = pd.DataFrame({"r": ["z"] * 2 + ["q"] * 58, "s": ["q"] * 59 + ["z"]})
+    what, _ = asked(frame, kinds=dict.fromkeys("rs", "discrete"), engine=engine)
+    given = Given(what.problems[0].encoded)
+    rows = what.problems[0].encoded.rows
+    alone = [k for k in range(20) if not {*rows[half_sample(60, k, 0)]} & {0, 1, 59}]
+    assert alone
+    result = half_edges(given, what, alone[0])
+    assert result["ends"].shape == (0, 2)
+    assert result["way"].shape == (0,)
+
+
 def test_shares_are_counts_over_halves():
     halves = [
         {"ends": np.array([[0, 1], [1, 2]]), "way": np.array([1, 0], dtype=np.int8)},

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ import pytest
 from job_tasks import broken, slow
 from tests.jobs.test_run_tasks import opened, run, same, starts
 
-from gpmnet.errors import InputError
+from gpmnet.errors import ComputationError, InputError
 from gpmnet.files import Shelf
 from gpmnet.jobs import Where
 from gpmnet.jobs import cluster as gpmnet_cluster
@@ -141,3 +142,35 @@ def test_a_cluster_that_is_not_there_is_noticed_before_a_table_is_read(monkeypat
     assert code == 2
     assert "no Dask scheduler with workers answers at 'tcp://127.0.0.1:9'" in said
     assert not (tmp_path / "out").exists()
+
+
+def test_what_takes_connections_and_says_nothing_is_one_line(monkeypatch):
+    monkeypatch.setattr(gpmnet_cluster, "CONNECT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(InputError, match=f"answers at '{address}' .*does not answer as one") as caught:
+            run(slow, None, 2, Where(cluster=address), Shelf())
+    assert "\n" not in str(caught.value)
+
+
+BARE = """
+import sys
+class Bare:
+    def find_spec(self, name, *more):
+        if name.partition(".")[0] == "gpmnet":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Bare())
+from distributed.cli.dask_worker import main
+main()
+"""
+
+
+def test_workers_without_the_package_are_one_line(cluster, tmp_path):
+    options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", "/tmp"]
+    command = [sys.executable, "-c", BARE, cluster.address, *options]
+    cluster.workers.append(
+        subprocess.Popen(command, env=cluster.environment, stdout=cluster.log, stderr=cluster.log)
+    )
+    with pytest.raises(ComputationError, match="a worker lacks gpmnet") as caught:
+        run(slow, (tmp_path, 0.0), 4, Where(cluster=cluster.address), Shelf())
+    assert "\n" not in str(caught.value)

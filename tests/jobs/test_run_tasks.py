@@ -6,7 +6,7 @@ import pytest
 from job_tasks import broken, slow
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from gpmnet.errors import ResumeWarning
+from gpmnet.errors import InputError, ResumeWarning
 from gpmnet.files import Shelf
 from gpmnet.jobs import Given, Tasks, Where, Workplace, run_tasks
 from gpmnet.jobs.given import Desk
@@ -50,6 +50,15 @@ def test_the_users_parallel_config_is_honoured(tmp_path):
     with joblib.parallel_config(backend="loky", n_jobs=2):
         run(slow, (tmp_path, 0.0), 4, Where(), Shelf())
     assert os.getpid() not in processes(tmp_path)
+
+
+def test_a_backend_that_gives_all_results_at_the_end_is_one_line(tmp_path):
+    with (
+        joblib.parallel_config(backend="multiprocessing", n_jobs=2),
+        pytest.raises(InputError, match="set loky, threading or dask") as caught,
+    ):
+        run(slow, (tmp_path, 0.0), 4, Where(), Shelf())
+    assert "\n" not in str(caught.value)
 
 
 def opened(folder):

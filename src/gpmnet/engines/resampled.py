@@ -126,6 +126,8 @@ def half_edges(given: Given, asked: Asked, number: int) -> Arrays:
     own_seed = int(np.random.default_rng([seed, number]).integers(2**31))
     halves, at = part_of(problems, rows, own_seed)
     encoded = halves[0].encoded
+    if len(at) < 2:  # no pair is left
+        return {"ends": np.empty((0, 2), dtype=np.int64), "way": np.empty(0, dtype=np.int8)}
     with refusals_told():
         found = fit_draws(asked.engine, halves)
         is_edge = decide(found, halves[0], asked.cutoff).is_edge

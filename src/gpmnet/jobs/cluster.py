@@ -6,6 +6,7 @@ the last worker that held them, and with the scheduler. What has come back has c
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import logging
@@ -128,13 +129,17 @@ class Connection:
                     coming.add(again)
                     continue
                 yield number, answer
-        except KilledWorker as error:  # of those that were to get what is given
+        except (KilledWorker, ImportError) as error:  # of those that were to get what is given
             failed = error
         except (CancelledError, OSError, TimeoutError) as error:
             raise _LostError(str(error) or type(error).__name__) from error
         if isinstance(failed, KilledWorker):
             raise ComputationError(
                 f"workers were killed again and again at one task ({one_line(failed)}); they may need more memory"
+            )
+        if isinstance(failed, ModuleNotFoundError) and (failed.name or "").split(".")[0] == "gpmnet":
+            raise ComputationError(
+                f"a worker lacks gpmnet ({one_line(failed)}); every machine of the cluster needs the same versions"
             )
         if failed is not None:
             raise failed  # not in there: an OSError of a task is no loss
@@ -207,7 +212,13 @@ def _forget(token: str) -> None:
 
 
 def _scattered(client: Any, value: Any, broadcast: bool = False) -> Any:
-    (data,) = client.scatter([value], broadcast=broadcast, hash=False, timeout=CONNECT_SECONDS)
+    try:
+        (data,) = client.scatter([value], broadcast=broadcast, hash=False, timeout=CONNECT_SECONDS)
+    except Exception as error:
+        # An error of a worker comes from the scheduler as words.
+        if type(error) is Exception and str(error).startswith("ModuleNotFoundError"):
+            raise ModuleNotFoundError(str(error), name="gpmnet") from error
+        raise
     return data
 
 
@@ -296,7 +307,15 @@ def _connected(address: str, first: bool, workers: int | None) -> Any:
 def _client(address: str, workers: int) -> Any:
     from distributed import Client
 
-    client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    class Impatient(Client):  # type: ignore[misc]  # Dask has no types
+        async def _start(self, *arguments: Any, **named: Any) -> None:
+            # Whatever took the connection may be no scheduler: Dask waits for its greeting without end.
+            try:
+                await asyncio.wait_for(super()._start(*arguments, **named), 2 * CONNECT_SECONDS)
+            except TimeoutError as error:
+                raise TimeoutError(str(error) or "what listens there does not answer as one") from error
+
+    client = Impatient(address, timeout=CONNECT_SECONDS, set_as_default=False)
     try:
         client.wait_for_workers(workers, timeout=CONNECT_SECONDS)
     except BaseException:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gpmnet.errors import InputError, one_line
 from gpmnet.files import Shelf
 from gpmnet.jobs.given import DESK, Given
 from gpmnet.parallel import limited_threads
@@ -132,7 +133,13 @@ class Workplace:
         if self._parallel is None:
             # A result is handed on, and kept, when it is there: not when those before it are. What is given lies, if it is
             # large, in a file that joblib keeps until the end.
-            parallel = Parallel(n_jobs=self.where.workers, return_as="generator_unordered", batch_size=1)
+            try:
+                parallel = Parallel(n_jobs=self.where.workers, return_as="generator_unordered", batch_size=1)
+            except ValueError as error:
+                raise InputError(
+                    f"joblib's backend does not hand results on as they come ({one_line(error)}); "
+                    "set loky, threading or dask in joblib.parallel_config"
+                ) from error
             self._parallel = self._open.enter_context(parallel)
         return self._parallel
 
