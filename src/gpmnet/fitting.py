@@ -133,6 +133,9 @@ def fit_rows(plan: Plan, problems: Sequence[Problem], rows: NDArray[np.integer])
         Of all rows, as `Plan.problems` gives them.
     """
     parts, at = part_of(problems, rows, plan.seed)
+    if len(at) < 2:  # no pair is left of what varies
+        none = np.empty(0, dtype=np.intp)
+        return MarkovNetwork(problems[0].encoded.names, Pairs.of(none, none, none.astype(bool)))
     found = fit_draws(plan.engine, parts)
     chosen = decide(found, parts[0], plan.cutoff)
     ends = at[found.first], at[found.second]

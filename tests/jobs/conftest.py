@@ -33,13 +33,9 @@ class Cluster:
     def start_scheduler(self):
         self.scheduler = self._start("dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port))
 
-    def start_workers(self, count):
-        new = [
-            self._start(
-                "dask_worker", self.address, "--nthreads", "1", "--no-nanny", "--local-directory", "/tmp"
-            )
-            for _ in range(count)
-        ]
+    def start_workers(self, count, *options):
+        alone = ("--nthreads", "1", "--no-nanny", "--local-directory", "/tmp")
+        new = [self._start("dask_worker", self.address, *alone, *options) for _ in range(count)]
         self.workers += new
         return new
 

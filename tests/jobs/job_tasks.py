@@ -24,6 +24,16 @@ def broken(given, work, number):
     return {"number": np.array([number])}
 
 
+def greedy(given, work, number):
+    """Take so many bytes and keep them."""
+    KEPT.append(np.ones(work, dtype=np.int8))
+    time.sleep(0.5)
+    return {"number": np.array([number])}
+
+
+KEPT = []
+
+
 class Noted:
     """Says where it arrives; of Dask alone, which brings it once, and not with every task."""
 

@@ -9,7 +9,7 @@ import threading
 
 import job_tasks
 import pytest
-from job_tasks import broken, slow
+from job_tasks import broken, greedy, slow
 from tests.jobs.test_run_tasks import opened, run, same, starts
 
 from gpmnet.errors import ComputationError, InputError
@@ -174,3 +174,20 @@ def test_workers_without_the_package_are_one_line(cluster, tmp_path):
     with pytest.raises(ComputationError, match="a worker lacks gpmnet") as caught:
         run(slow, (tmp_path, 0.0), 4, Where(cluster=cluster.address), Shelf())
     assert "\n" not in str(caught.value)
+
+
+def test_workers_that_all_pause_for_want_of_memory_are_one_line(monkeypatch, cluster, tmp_path):
+    for name, seconds in (("_LOOK_SECONDS", 0.2), ("PATIENCE_SECONDS", 3.0)):
+        monkeypatch.setattr(gpmnet_cluster, name, seconds)
+    cluster.start_workers(1, "--memory-limit", "2GB")  # of which it goes on up to 80%
+    with pytest.raises(ComputationError, match="every worker of the cluster has paused") as caught:
+        run(greedy, 1_800_000_000, 20, Where(cluster=cluster.address), Shelf())
+    assert "\n" not in str(caught.value)
+
+
+def test_one_that_goes_on_is_waited_for(monkeypatch, cluster, tmp_path):
+    for name, seconds in (("_LOOK_SECONDS", 0.1), ("PATIENCE_SECONDS", 0.3)):
+        monkeypatch.setattr(gpmnet_cluster, name, seconds)
+    cluster.start_workers(1)
+    found = run(slow, (tmp_path, 1.5), 2, Where(cluster=cluster.address), Shelf())
+    assert same(found, expected(tmp_path, 2))

@@ -26,6 +26,8 @@ Answer = TypeVar("Answer")
 CONNECT_SECONDS = 20.0
 PATIENCE_SECONDS = 300.0
 """How long a cluster that was there once may be away, from a loss without a single result since, until a run gives up."""
+_LOOK_SECONDS = 10.0  # between looks at workers that give no result
+_TICK = 0.01
 _PAUSE = 0.5  # seconds in which a worker that lacks something does not ask for the next task
 _FITS = 4  # that may share a cluster before workers' desks are too small for them
 
@@ -112,7 +114,7 @@ class Connection:
 
             sent = {submitted(number): number for number in numbers}
             coming = as_completed(list(sent), loop=client.loop, raise_errors=False)
-            for future in coming:
+            for future in _done(client, coming):
                 number = sent.pop(future)
                 if future.status == "error":
                     failed = future.exception()
@@ -170,10 +172,13 @@ class Connection:
 
     def _put(self, there: Any, *workers: str) -> None:
         """Put what tasks are given on the desks of some workers, each of which gets it from another one that has it."""
+        from distributed import as_completed
+
         submit = self._client.submit
         # One that is gone by now must not be waited for; what comes later is what others wait for.
         how: dict[str, Any] = {"pure": False, "allow_other_workers": True, "priority": 1}
-        for done in [submit(_put, there, workers=[worker], **how) for worker in workers]:
+        sent = [submit(_put, there, workers=[worker], **how) for worker in workers]
+        for done in _done(self._client, as_completed(sent, loop=self._client.loop, raise_errors=False)):
             done.result()
 
     def _forget(self) -> None:
@@ -181,6 +186,27 @@ class Connection:
             with contextlib.suppress(OSError, TimeoutError):  # workers that are gone have forgotten
                 self._client.run(_forget, self._there[0].token, on_error="ignore")
         self._there = None
+
+
+def _done(client: Any, coming: Any) -> Iterator[Any]:
+    """Yield futures as they are done; raise if for long enough no worker goes on, since all are short of memory."""
+    looked = waited = time.monotonic()
+    while not coming.is_empty():
+        if coming.has_ready():
+            yield next(coming)
+            waited = time.monotonic()
+            continue
+        time.sleep(_TICK)
+        now = time.monotonic()
+        if now - looked > _LOOK_SECONDS:
+            looked = now
+            workers = client.scheduler_info(n_workers=-1)["workers"].values()
+            if not workers or any(worker["status"] != "paused" for worker in workers):
+                waited = now
+        if now - waited > PATIENCE_SECONDS:
+            raise ComputationError(
+                "every worker of the cluster has paused, since its memory is all but full; they need more memory"
+            )
 
 
 @dataclass(frozen=True)
