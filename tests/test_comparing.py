@@ -136,6 +136,13 @@ def test_a_category_of_one_table_alone_leaves_the_other_a_column_of_one_value():
     assert ("b", "sex") in test.differences
 
 
+def test_deals_in_which_no_two_columns_vary_have_no_edge():
+    here = pd.DataFrame({"r": ["z"] * 3 + ["q"] * 57, "s": ["q"] * 57 + ["z"] * 3})
+    networks = [GPM().fit(table, kinds=dict.fromkeys("rs", "discrete")).network_ for table in (here, here)]
+    found = gpmnet.compare(*networks, tables=(here, here[::-1]), permutations=40, seed=0)
+    assert found.test.p_value == 1.0
+
+
 def test_a_real_difference_is_found_and_none_is_not():
     here, there, like = chain(150, 0), chain(150, 1, slope=-1.0), chain(150, 2)
     networks = {name: gpmnet.fit(table) for name, table in (("here", here), ("there", there), ("like", like))}
