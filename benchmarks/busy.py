@@ -1,6 +1,6 @@
 """Threads on a busy machine: seconds of fits beside other processes that keep cores busy, as ratios to one thread.
 
-    python benchmarks/busy.py [--busy 0,1,2] [--cases demo,cancer,discrete,butterfly] [--repeats 3] [--src DIR]
+    python benchmarks/busy.py [--busy 0,1,2] [--cases demo,cancer,discrete,butterfly,dag] [--repeats 3] [--src DIR]
 
 One thread, two, the default of the library and the program take turns, each in a process of its own, while endless loops
 run beside them; the median ratio of neighbors in time is printed. `--src` is the folder `src` of another
@@ -17,7 +17,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-CASES = ("demo", "cancer", "discrete", "butterfly")
+CASES = ("demo", "cancer", "discrete", "butterfly", "dag")
 WAYS = {"one thread": ["1"], "two": ["2"], "default": ["None"], "program": ["cli"]}
 
 
@@ -35,7 +35,14 @@ def table(case):
         return load_breast_cancer(as_frame=True).frame
     if case == "discrete":
         return simulate("random", kind="discrete", d=37, n=1000, seed=0).frame()
+    if case == "dag":
+        return simulate("random", kind="continuous", d=15, n=4000, seed=3).frame()
     return simulate("butterfly", kind="continuous", d=1000, n=1000, seed=0).frame()
+
+
+def engine(case):
+    """Return the engine that is timed on a case."""
+    return "dag" if case == "dag" else "local"
 
 
 def measure(case, way):
@@ -47,7 +54,7 @@ def measure(case, way):
         return measure_program(case)
     from gpmnet.estimator import GPM
 
-    model = GPM(n_jobs=None if way == "None" else int(way)).fit(table(case))
+    model = GPM(engine(case), n_jobs=None if way == "None" else int(way)).fit(table(case))
     return model.timings_["test"] + model.timings_["omega"]
 
 
@@ -57,6 +64,7 @@ def measure_program(case):
         path, out = Path(folder, "table.csv"), Path(folder, "out")
         table(case).to_csv(path, index=False)
         command = [sys.executable, "-m", "gpmnet", "fit", str(path), "-o", str(out), "--no-report"]
+        command += ["--engine", engine(case)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         seconds = json.loads((out / "run.json").read_text())["seconds"]
     return seconds["test"] + seconds["omega"]

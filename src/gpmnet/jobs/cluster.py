@@ -6,7 +6,6 @@ the last worker that held them, and with the scheduler. What has come back has c
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import logging
@@ -332,12 +331,13 @@ def _connected(address: str, first: bool, workers: int | None) -> Any:
 
 def _client(address: str, workers: int) -> Any:
     from distributed import Client
+    from distributed.utils import wait_for
 
     class Impatient(Client):  # type: ignore[misc]  # Dask has no types
         async def _start(self, *arguments: Any, **named: Any) -> None:
             # Whatever took the connection may be no scheduler: Dask waits for its greeting without end.
             try:
-                await asyncio.wait_for(super()._start(*arguments, **named), 2 * CONNECT_SECONDS)
+                await wait_for(super()._start(*arguments, **named), 2 * CONNECT_SECONDS)
             except TimeoutError as error:
                 raise TimeoutError(str(error) or "what listens there does not answer as one") from error
 
