@@ -19,11 +19,15 @@ RULES_TEXT = (
 )
 
 
+def _shown(value):
+    return f"{value:.0f}" if value.is_integer() and value < 1e15 else f"{value:g}"
+
+
 def markdown(frame):
     """Return a frame as a Markdown table."""
     cells = [[str(name) for name in frame.columns]]
     cells += [
-        ["" if pd.isna(v) else f"{v:g}" if isinstance(v, float) else str(v) for v in row]
+        ["" if pd.isna(v) else _shown(v) if isinstance(v, float) else str(v) for v in row]
         for row in frame.to_numpy()
     ]
     lines = ["| " + " | ".join(row) + " |" for row in cells]
