@@ -33,7 +33,7 @@ nitpick_ignore_regex = [
     (
         r"py:.*",
         r"gpmnet\.(baselines\.(kci_iamb\._Iamb|isolate\.T|ci_tests\.kci_test|pc\.pc_moral)|parts\.P|parallel\.Answer|energies\.pairwise\.RowFunctions"
-        r"|simulate\.(decomposable\.perfect_dag|gaussian\.GaussianLaw)|table\.raw\.RawTable|jobs\.cluster\.Caller|files\.shelf\.Kind)",
+        r"|simulate\.(decomposable\.perfect_dag|gaussian\.GaussianLaw)|table\.raw\.RawTable|table\.order|jobs\.cluster\.Caller|files\.shelf\.Kind)",
     ),  # not public
 ]
 
